@@ -1,7 +1,7 @@
-//! Children that act as another user, who may stop them or make them wait for ever.
+//! Runs child processes that act as another user, who may stop them or make them wait for ever.
 //!
-//! A child is given a time limit, then killed. If it does not end even then, because it waits in the kernel for a file
-//! system of that user, it is abandoned. Called by `program`, by `check` for the way to a socket, and by `mcp` for the
+//! After a time limit, a child is killed. If a killed child does not end, because it waits in the kernel for a file
+//! system of that user, it is abandoned. Called by `program`, by `check` for the path to a socket, and by `mcp` for the
 //! commands that its tools run.
 
 use std::io::{self, Read};
@@ -18,14 +18,15 @@ use rustix::process::{Pid, Signal, kill_process, set_parent_process_death_signal
 
 use crate::waiting::{self, Time};
 
-/// Pause between two looks at a child.
+/// The pause between two checks whether a child has ended.
 const STEP: Duration = Duration::from_millis(5);
-/// The same pause while the child's output is read: the child may be measuring, and must not be disturbed.
+/// The same pause while the child's output is read. It is longer, because the child may be measuring and must not be
+/// disturbed.
 const LISTENING_STEP: Duration = Duration::from_millis(20);
-/// How long a killed child may take to end.
+/// The time limit for a killed child to end.
 const DYING: Duration = Duration::from_secs(1);
 
-/// Runs one of looptax's own subcommands to its end. Its output must fit into a pipe (64 KiB).
+/// Runs one of looptax's own subcommands until it ends. The output must fit into a pipe (64 KiB).
 ///
 /// # Errors
 /// The child could not be started, took longer than `within` (`TimedOut`), or a signal ended the wait.
@@ -51,17 +52,17 @@ pub fn output(command: &mut Command, within: Duration) -> io::Result<Output> {
 /// The file to which a child of [`listen`] writes its result, separate from its output.
 pub const RESULT_FILE: &str = "/proc/self/fd/0";
 
-/// How long a child may take, and how much it may write.
+/// The limits on a child's time and output.
 #[derive(Debug, Clone, Copy)]
 pub struct Bounds<'a> {
     pub within: Duration,
-    /// Time between the request to end and the kill.
+    /// The time between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// At most this many bytes of the result are kept; a child that writes more is ended.
+    /// At most this many bytes of the result are kept; a child that writes a longer result is ended.
     pub most_result_bytes: usize,
     /// At most this many bytes are kept of each other stream; the rest is read and discarded.
     pub most_text_bytes: usize,
-    /// Ends the child early once it is set.
+    /// Ends the child early if the flag is set.
     pub stop: &'a AtomicBool,
 }
 
@@ -84,9 +85,10 @@ pub struct Heard {
     pub cut: Option<Cut>,
 }
 
-/// Runs one of looptax's own commands. The command writes its result to [`RESULT_FILE`]: its standard input is the end
-/// of a pipe, so that no other descriptor has to be passed on. To end the child, it gets SIGTERM, and SIGKILL after the
-/// grace period. It also gets SIGTERM if the calling thread ends first, as after `kill -9` of this process.
+/// Runs one of looptax's own commands. The command writes its result to [`RESULT_FILE`]: its standard input is the
+/// writing end of a pipe, so that no other descriptor has to be passed on. To end the child, sends SIGTERM, and SIGKILL
+/// after the grace period. The child also gets SIGTERM if the calling thread ends first, as after `kill -9` of this
+/// process.
 ///
 /// # Errors
 /// The child could not be started or read.
@@ -96,7 +98,7 @@ pub fn listen(command: &mut Command, bounds: &Bounds<'_>) -> io::Result<Heard> {
     // SAFETY: the closure only makes a system call and allocates no memory.
     unsafe { command.pre_exec(|| Ok(set_parent_process_death_signal(Some(Signal::TERM))?)) };
     let mut child = command.spawn()?;
-    // The command also holds an end of the pipe, which has to be closed.
+    // `command` also holds the writing end of the pipe; replacing the standard input closes it.
     command.stdin(Stdio::null());
     let heard = read(&mut child, results, bounds);
     if heard.is_err() {
@@ -117,7 +119,7 @@ fn read(child: &mut Child, results: OwnedFd, bounds: &Bounds<'_>) -> io::Result<
     let mut heard = Heard::default();
     let (mut begun, mut limit, mut is_killed) = (Time::begun(), bounds.within, false);
     loop {
-        // The status is read before the pipes, so that the last bytes that the child wrote are read too.
+        // The exit status is read before the pipes, so that the last bytes that the child wrote are read after it.
         let status = child.try_wait()?;
         let mut n_read = drain(Some(&mut results), &mut heard.result, bounds.most_result_bytes + 1)?;
         n_read += drain(stdout.as_mut(), &mut heard.stdout, bounds.most_text_bytes)?;
@@ -139,7 +141,7 @@ fn read(child: &mut Child, results: OwnedFd, bounds: &Bounds<'_>) -> io::Result<
             }
         } else if begun.passed() >= limit {
             if is_killed {
-                // The child waits in the kernel, and is abandoned.
+                // The killed child waits in the kernel, so it is abandoned.
                 return Ok(heard);
             }
             is_killed = true;
@@ -147,25 +149,26 @@ fn read(child: &mut Child, results: OwnedFd, bounds: &Bounds<'_>) -> io::Result<
             signal(child, Signal::KILL);
         }
         if n_read == 0 {
-            // This sleeps even after a signal, which ends other waits.
+            // A plain sleep, because `waiting::pause` does not wait after a signal.
             thread::sleep(LISTENING_STEP);
         }
     }
 }
 
-/// Signals a child that was not collected yet, so its process id still belongs to it.
+/// Signals a child that has not been reaped yet, so its pid still belongs to it.
 fn signal(child: &Child, signal: Signal) {
     let pid = { i32::try_from(child.id()).ok() }.and_then(Pid::from_raw);
     // The child may have ended by itself in the meantime.
     pid.map(|pid| kill_process(pid, signal));
 }
 
-/// Reads what the pipe holds now and appends it to `into` up to the length `most`. Returns how many bytes were read.
+/// Reads what the pipe contains at present, and appends it to `into` until `into` has the length `most`. Returns how
+/// many bytes were read.
 pub(crate) fn drain(pipe: Option<&mut impl Read>, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
     let Some(pipe) = pipe else { return Ok(0) };
     let mut n_read = 0;
     let mut part = [0; 16 << 10];
-    // A child that never stops writing must not keep the caller from looking at its clock.
+    // If a child never stops writing, the caller still has to check the time limit.
     while n_read < most {
         match pipe.read(&mut part) {
             Ok(0) => break,
@@ -187,7 +190,7 @@ pub(crate) fn ended(child: &mut Child) -> io::Result<Option<ExitStatus>> {
         if let Some(status) = child.try_wait()? {
             return Ok(Some(status));
         }
-        // This sleeps even after a signal, which ends other waits.
+        // A plain sleep, because `waiting::pause` does not wait after a signal.
         thread::sleep(STEP);
     }
     Ok(None)
@@ -198,7 +201,7 @@ fn n_steps(time: Duration) -> u128 {
 }
 
 /// Starts a command whose child becomes another user before it executes the program. That user may stop the child at
-/// this point, and `spawn` waits for the execution, so after `within` the child is killed.
+/// this point, and `spawn` returns only after the program is executed. Therefore the child is killed after `within`.
 ///
 /// # Errors
 /// The command could not be started.
@@ -212,7 +215,7 @@ pub(crate) fn start(command: impl FnOnce(OwnedFd) -> Command, within: Duration) 
                 let mut number = [0; 4];
                 let told = rustix::io::read(&reader, &mut number);
                 let pid = Pid::from_raw(i32::from_ne_bytes(number)).filter(|_| told == Ok(4));
-                // The child is not reaped before `spawn` returns, so the number still belongs to it.
+                // The child is not reaped before `spawn` returns, so the pid still belongs to it.
                 pid.map(|pid| kill_process(pid, Signal::KILL));
             }
         });
@@ -222,8 +225,8 @@ pub(crate) fn start(command: impl FnOnce(OwnedFd) -> Command, within: Duration) 
     })
 }
 
-/// Writes the child's process id from within the child, so that the parent can kill it. Only calls the kernel and
-/// allocates nothing.
+/// Writes the child's pid, so that the parent can kill the child. Runs in the child; only makes system calls and
+/// allocates no memory.
 pub(crate) fn tell(to: &impl AsFd) -> io::Result<()> {
     let number = Pid::as_raw(Some(rustix::process::getpid())).to_ne_bytes();
     Ok(rustix::io::write(to, &number).map(drop)?)
@@ -276,7 +279,7 @@ mod tests {
     fn one_that_is_stopped_before_it_is_a_program_is_ended() {
         let command = |teller: OwnedFd| {
             let mut command = Command::new("/bin/true");
-            // SAFETY: it calls the kernel and makes no memory.
+            // SAFETY: the closure only makes system calls and allocates no memory.
             unsafe {
                 command.pre_exec(move || {
                     tell(&teller)?;

@@ -1,4 +1,4 @@
-//! Which other users may write in a folder: every user but root and the caller is a stranger.
+//! Determines which other users may write in a folder. Every user except root and the caller is called a stranger.
 
 use std::fmt;
 use std::os::fd::{AsRawFd, BorrowedFd};
@@ -10,22 +10,23 @@ use rustix::process::{getegid, geteuid};
 
 use crate::user::{self, is_first_namespace};
 
-/// The owner that the kernel reports for a file if that owner has no number in this user namespace.
+/// The uid that the kernel reports for an owner who has no number in this user namespace.
 const OVERFLOW: u32 = 65534;
 
-/// A user or group besides root and the caller who may write in a folder, and so can put any file there under any name.
+/// A user or group, other than root and the caller, that may write in a folder and can therefore put any file under any
+/// name into it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Stranger {
     pub path: PathBuf,
     pub owner: u32,
     pub mode: u32,
-    /// Whether the folder is root's or the caller's, but its permission bits let others write.
+    /// Whether root or the caller owns the folder, but its permission bits let others write in it.
     pub is_by_mode: bool,
 }
 
 impl Stranger {
-    /// Whether a file of this owner cannot be moved or removed by others: the folder is sticky, and the file is root's or
-    /// the caller's.
+    /// Whether other users cannot move or remove a file of this owner: the folder is sticky, and root or the caller
+    /// owns the file.
     pub(crate) fn is_kept_from(&self, owner: u32) -> bool {
         self.is_by_mode && self.mode & 0o1000 != 0 && is_ours(owner)
     }
@@ -42,7 +43,7 @@ impl fmt::Display for Stranger {
     }
 }
 
-/// The file or folder that users other than root can change, and the right by which they can.
+/// The file or folder that users other than root can change, and the reason why they can.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Distrust {
     /// The path, with all links up to it resolved.
@@ -50,15 +51,15 @@ pub struct Distrust {
     pub why: Why,
 }
 
-/// The right by which users other than root can change a file or folder.
+/// The reason why users other than root can change a file or folder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Why {
     Owner(u32),
     Group(u32),
     Everybody,
-    /// Its file system is mounted with `nosuid`: the owners of its files may be another machine's users.
+    /// The file system is mounted with `nosuid`; the owners of its files may be another machine's users.
     Mount,
-    /// The path leads neither to a file nor to a folder nor to a link.
+    /// The path leads to something other than a file, a folder or a link.
     Kind,
 }
 
@@ -77,16 +78,16 @@ impl fmt::Display for Distrust {
     }
 }
 
-/// Whether a file of this owner is root's or the caller's.
+/// Whether a file with this owner belongs to root or the caller.
 pub fn is_ours(uid: u32) -> bool {
-    // In a user namespace that maps few users, the machine's root has no number, so an owner without a number counts as
-    // root here; other unmapped users do not have more rights.
+    // In a user namespace that maps only some users, the machine's root has no number, so here an owner without a
+    // number counts as root. Other unmapped users have no additional rights.
     static IS_PART: LazyLock<bool> = LazyLock::new(is_part_of_users_mapped);
     uid == 0 || uid == geteuid().as_raw() || uid == OVERFLOW && *IS_PART
 }
 
-/// Whether the caller has more rights than its user, which programs that it starts may get too: it is root, or has
-/// capabilities that are valid outside its own user namespace.
+/// Whether the caller has more rights than its user, which programs that it starts could get too. This is so if the
+/// caller is root, or has capabilities that are valid outside its own user namespace.
 pub fn is_privileged() -> bool {
     let has_any = || rustix::thread::capabilities(None).is_ok_and(|it| !it.permitted.is_empty());
     geteuid().is_root() || (is_first_namespace() && has_any())
@@ -98,7 +99,7 @@ fn is_part_of_users_mapped() -> bool {
     n_users < u64::from(u32::MAX)
 }
 
-/// The user or group besides root and the caller that may write in this folder.
+/// Returns the user or group, other than root and the caller, that may write in this folder; `None` if there is none.
 pub(crate) fn stranger_in(folder: BorrowedFd<'_>, stat: &Stat, path: &Path) -> Option<Stranger> {
     let is_ours = is_ours(stat.st_uid);
     let by_others = stat.st_mode & 0o002 != 0;
@@ -109,17 +110,18 @@ pub(crate) fn stranger_in(folder: BorrowedFd<'_>, stat: &Stat, path: &Path) -> O
     Some(Stranger { path: path.to_owned(), owner: stat.st_uid, mode: stat.st_mode & 0o7777, is_by_mode: is_ours })
 }
 
-/// Whether the file's group has no members but root and the caller, and no access list gives other users the rights
-/// that the group's bits show.
+/// Whether the file's group has only root and the caller as members, and no access list gives other users the rights in
+/// the group's bits.
 fn is_own_group(gid: u32, file: BorrowedFd<'_>) -> bool {
     let own = getegid().as_raw();
-    // A group with the number of its only user belongs to that user, as Debian and Fedora create them.
+    // If a group has the same number as a user, only this user is in it: Debian and Fedora create such groups.
     let is_private = gid == own && own == geteuid().as_raw();
     (gid == 0 || is_private) && !has_access_list(file)
 }
 
 pub(crate) fn has_access_list(file: BorrowedFd<'_>) -> bool {
-    // A descriptor opened with `O_PATH` cannot be used to read attributes, but its link in /proc can.
+    // Attributes cannot be read through a descriptor that was opened with `O_PATH`, but they can be read through its
+    // link in `/proc`.
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     let mut none: [u8; 0] = [];
     match rustix::fs::getxattr(link, "system.posix_acl_access", &mut none[..]) {
@@ -128,7 +130,7 @@ pub(crate) fn has_access_list(file: BorrowedFd<'_>) -> bool {
     }
 }
 
-/// Whether only root and the caller may write this file.
+/// Whether only root and the caller may write to this file.
 pub fn is_writable_by_us_alone(file: BorrowedFd<'_>, stat: &Stat) -> bool {
     stranger_in(file, stat, Path::new("")).is_none()
 }

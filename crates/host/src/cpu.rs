@@ -1,23 +1,23 @@
-//! CPU time of services: the CPU time that a process and the processes that it has started have used between two looks
-//! at all processes.
+//! Computes the CPU time of services: the CPU time that a process and its descendants have used between two readings of
+//! all processes.
 //!
-//! Only reads; nothing is called when a process begins, ends or sends. The time of a process that ended between the
-//! looks is part of the time of its parent's ended children. Called by `watch`.
+//! Only reads; no code runs when a process begins, ends or sends data. If a process ended between the readings, its
+//! time is contained in its parent's time of ended children. Called by `watch`.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 
 use crate::processes::{self, Stat, cpu_ns};
 
-/// The kernel counts the CPU time of ended children in a hundred ticks a second.
+/// Nanoseconds per tick: the kernel counts the CPU time of ended children in a hundred ticks a second.
 const NS_PER_TICK: i64 = 10_000_000;
-/// Ticks by which the difference of two readings of the kernel's clock may be wrong: a reading is the sum of two
-/// numbers that are rounded down.
+/// By how many ticks the difference of two readings may be wrong: each reading is the sum of two numbers that the
+/// kernel rounded down.
 const ERROR_TICKS: i64 = 2;
-/// A CPU time is given only if it is at least this many times as long as its error.
+/// A CPU time is reported only if it is at least this many times as long as its possible error.
 const LEAST_TIMES_ERROR: i64 = 10;
 
-/// The CPU times of all processes at one moment.
+/// The CPU times of all processes at one point in time.
 #[derive(Debug, Clone, Default)]
 pub struct CpuTimes {
     processes: HashMap<u32, Used>,
@@ -33,7 +33,7 @@ struct Used {
     ended_children_ticks: i64,
 }
 
-/// The reason why a CPU time cannot be given.
+/// The reason why a CPU time cannot be reported.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub enum NoCpuTime {
     #[error("the process has ended")]
@@ -45,8 +45,8 @@ pub enum NoCpuTime {
 }
 
 impl CpuTimes {
-    /// Reads the CPU times. A child that has ended since the `earlier` look is counted with its parent's ended
-    /// children.
+    /// Reads the CPU times. If a child has ended since the reading `earlier`, its time is contained in its parent's
+    /// time of ended children.
     ///
     /// # Cost
     /// A short file and a system call for each process.
@@ -56,7 +56,7 @@ impl CpuTimes {
         let gone = |it: &(&u32, &Used)| processes.get(it.0).is_none_or(|now| now.start_ticks != it.1.start_ticks);
         let bereft: HashSet<u32> =
             earlier.iter().flat_map(|it| &it.processes).filter(gone).map(|it| it.1.parent).collect();
-        // The child may have ended after its parent was read.
+        // The child may have ended after its parent was read, so the parent is read again.
         for pid in bereft {
             if let Some(again) = processes.get(&pid).and_then(|_| Used::read(&processes::stat(pid)?)) {
                 processes.insert(pid, again);
@@ -73,12 +73,12 @@ impl CpuTimes {
         Self { processes, children }
     }
 
-    /// Returns the CPU time that the process `root` and all processes that it has started have used since the `earlier`
-    /// look, without `others` and the processes that those have started. A process that has lost its parent in the
-    /// meantime still counts.
+    /// Returns the CPU time that the process `root` and its descendants have used since the reading `earlier`. Leaves
+    /// out the processes in `others` and their descendants. A process whose parent has ended in the meantime still
+    /// counts.
     ///
     /// # Errors
-    /// [`NoCpuTime`]: why the time is not known.
+    /// [`NoCpuTime`]: the reason why the time is not known.
     pub fn spent_since(&self, earlier: &Self, root: u32, others: &HashSet<u32>) -> Result<Duration, NoCpuTime> {
         if !self.processes.contains_key(&root) {
             return Err(NoCpuTime::Ended);
@@ -109,13 +109,13 @@ impl CpuTimes {
         Ok(Duration::from_nanos(u64::try_from(spent).unwrap_or(0)))
     }
 
-    /// Whether a process id belongs to the same process in both looks.
+    /// Whether a pid belongs to the same process in both readings.
     fn same(&self, earlier: &Self, pid: u32) -> bool {
         let pair = self.processes.get(&pid).zip(earlier.processes.get(&pid));
         pair.is_some_and(|(now, then)| now.start_ticks == then.start_ticks)
     }
 
-    /// A process and all processes that it has started, without `others` and the processes that those have started.
+    /// Returns a process and its descendants, without the processes in `others` and their descendants.
     fn tree(&self, root: u32, others: &HashSet<u32>) -> HashSet<u32> {
         let mut found = HashSet::new();
         let mut parents: Vec<u32> = self.processes.contains_key(&root).then_some(root).into_iter().collect();
@@ -143,7 +143,7 @@ impl Used {
 mod tests {
     use super::*;
 
-    /// Processes by number, parent, start, own ms and ticks of ended children.
+    /// Builds readings from each process's pid, parent, start, own CPU time in ms, and ticks of ended children.
     fn times(all: &[(u32, u32, u64, i64, i64)]) -> CpuTimes {
         let used = |(pid, parent, start_ticks, own_ms, ended): &(u32, u32, u64, i64, i64)| {
             let own_ns = own_ms * 1_000_000;
@@ -162,17 +162,18 @@ mod tests {
 
     #[test]
     fn a_service_has_used_what_its_processes_have_also_those_that_ended() {
-        // Two workers, and a server that the first one has started.
+        // Two workers, and a server that the first worker has started.
         let before = [(10, 1, 5, 100, 300), (11, 10, 6, 9_000, 0), (12, 10, 6, 50, 0), (70, 11, 7, 400, 0)];
-        // The second one has ended, and no other process has its time.
+        // The second worker has ended, and its time was not added to any other process.
         let alone = [(10, 1, 5, 101, 300), (11, 10, 6, 9_020, 0), (70, 11, 7, 900, 0)];
         check(&before, &alone, Err(NoCpuTime::Uncollected));
         check(&before, &[(10, 1, 5, 101, 300), (11, 10, 6, 9_020, 0), (12, 10, 6, 52, 0)], Ok(23));
-        // The first one has ended after 700 ms more, and one that came and went has used 300 ms.
+        // The first worker has ended after 700 ms more, and a process that started and ended in between has used 300
+        // ms.
         check(&before, &[(10, 1, 5, 101, 300 + 970 + 30), (12, 10, 6, 52, 0), (70, 1, 7, 900, 0)], Ok(1 + 2 + 1_000));
-        // Its own parent has ended: it is counted on.
+        // The second worker's parent has ended; the worker still counts.
         check(&before, &[(10, 1, 5, 100, 300), (11, 10, 6, 9_000, 0), (12, 1, 6, 57, 0)], Ok(7));
-        // The number is another process's.
+        // The pid now belongs to another process.
         check(&before, &[(10, 1, 99, 100, 0), (12, 10, 100, 50, 0)], Ok(150));
         check(&before, &[(11, 1, 6, 9_000, 0)], Err(NoCpuTime::Ended));
         check(&[(10, 1, 5, 100, 300)], &[(10, 1, 5, 110, 302)], Err(NoCpuTime::Coarse));
@@ -184,7 +185,7 @@ mod tests {
         let began = std::time::Instant::now();
         while began.elapsed() < Duration::from_millis(20) {}
         let spent = CpuTimes::read(Some(&before)).spent_since(&before, std::process::id(), &HashSet::new());
-        // Other tests of this process use some, too, and may collect children.
+        // Other tests in this process also use CPU time, and may reap children.
         assert!(spent.is_err() || spent.is_ok_and(|it| it > Duration::from_millis(1)), "{spent:?}");
     }
 }

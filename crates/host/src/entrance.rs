@@ -1,10 +1,10 @@
-//! A process that enters network and host name namespaces of other processes, and does nothing else.
+//! Starts a process that enters network and host name namespaces of other processes, and does nothing else.
 //!
-//! Entering a namespace takes `CAP_SYS_ADMIN`, which is root by another name. A forked process keeps only that
-//! capability. It receives the descriptor of a namespace, opens in that namespace a socket that lists sockets, or the
-//! file of a limit, or a file in memory with the host's name, and sends the new descriptor back. It reads nothing else
-//! that others write. So the program itself can give up the capability before it looks at anything. The process ends
-//! with the program, which holds the other end of its socket.
+//! Entering a namespace requires `CAP_SYS_ADMIN`, which is almost as powerful as root. A forked process keeps only this
+//! capability. It receives the descriptor of a namespace and enters the namespace. There it opens a socket that lists
+//! sockets, or the file of a limit, or a file in memory with the host's name, and sends the new descriptor back. It
+//! reads no other data that other processes write. The main program can therefore give up the capability before it
+//! inspects anything. The process ends when the program ends, because the program holds the other end of its socket.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -22,18 +22,18 @@ use rustix::thread::{CapabilitySet, LinkNameSpaceType, capabilities, move_into_l
 
 use crate::{kernel, rights};
 
-/// The descriptor at which the process keeps its end of the socket; every other descriptor is closed.
+/// The number of the descriptor at which the process keeps its end of the socket; it closes all other descriptors.
 const LINE: RawFd = 0;
 
-/// The code for the kind of thing that is opened in a namespace.
+/// The codes of the things that the process can open in a namespace.
 const LISTER: i32 = 0;
 const QUEUE_LIMIT: i32 = 1;
 const HOST_NAME: i32 = 2;
 
-/// The program's end of the socket, once the process was started.
+/// The program's end of the socket; `None` until the process was started.
 static OURS: Mutex<Option<OwnedFd>> = Mutex::new(None);
 
-/// Starts the process, if this thread may enter namespaces and the process does not run yet.
+/// Starts the process, if this thread may enter namespaces and the process is not running yet.
 ///
 /// # Errors
 /// The kernel's error; `PermissionDenied` without `CAP_SYS_ADMIN`.
@@ -42,7 +42,7 @@ pub fn start() -> io::Result<()> {
     started(&mut ours).map(drop)
 }
 
-/// Opens a socket in another network namespace that lists the sockets there, as `sock_diag(7)` does.
+/// Opens a socket in another network namespace that lists the sockets of that namespace, as `sock_diag(7)` describes.
 ///
 /// # Errors
 /// As [`start`].
@@ -50,7 +50,7 @@ pub fn socket_lister(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     opened_in(namespace, LISTER)
 }
 
-/// Opens the file in another network namespace that limits the queues of the listening sockets there.
+/// Opens the file in another network namespace that limits the queues of the namespace's listening sockets.
 ///
 /// # Errors
 /// As [`start`].
@@ -93,10 +93,10 @@ fn started(ours: &mut Option<OwnedFd>) -> io::Result<&OwnedFd> {
     ours.as_ref().ok_or_else(|| Errno::PERM.into())
 }
 
-/// Forks the process. The program may have several threads at that point: the new process only makes system calls.
+/// Forks the process. The program may have several threads at that point, so the new process only makes system calls.
 fn fork(its_end: &OwnedFd) -> io::Result<()> {
-    // SAFETY: all zeroes is a valid set of signals; it and `before` are live while the calls fill and read them.
-    // Signals are blocked during the fork, so that none of our handlers runs in the new process.
+    // SAFETY: all zeroes is a valid set of signals; `all` and `before` are live while the calls fill and read them.
+    // Signals are blocked during the fork, so that no signal handler of the program runs in the new process.
     let pid = unsafe {
         let mut all: libc::sigset_t = std::mem::zeroed();
         let mut before: libc::sigset_t = std::mem::zeroed();
@@ -115,10 +115,10 @@ fn fork(its_end: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// The whole work of the process. It neither allocates nor locks, and never returns.
+/// Does the whole work of the process. Neither allocates nor locks, and never returns.
 fn serve(line: RawFd) -> ! {
-    // SAFETY: only numbers are used. The parent's values own the open descriptors, and this process never uses those
-    // values.
+    // SAFETY: only descriptor numbers are used. The parent's values own the open descriptors, and this process never
+    // uses those values.
     unsafe {
         libc::dup2(line, LINE);
         if libc::syscall(libc::SYS_close_range, LINE + 1, u32::MAX, 0) != 0 {
@@ -146,8 +146,8 @@ fn serve(line: RawFd) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Opens the thing in the namespace and goes back to its own namespace: a process that stayed would be found there, and
-/// would keep the namespace alive.
+/// Opens the object in the namespace and returns to the process's own namespace. A process that stayed would be listed
+/// in the namespace, and would keep it alive.
 fn open_in(namespace: BorrowedFd<'_>, what: i32) -> rustix::io::Result<OwnedFd> {
     let (kind, own) = match what {
         HOST_NAME => (LinkNameSpaceType::HostNameAndNISDomainName, c"/proc/self/ns/uts"),
@@ -173,8 +173,8 @@ fn open_here(what: i32) -> rustix::io::Result<OwnedFd> {
     socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))
 }
 
-/// Sends a number and a descriptor, if there is one. The number is the kind of thing to open, or the result: an error's
-/// number or 0.
+/// Sends a number, and a descriptor if there is one. The number is the code of what to open, or the result: an error
+/// number, or 0.
 fn send(line: BorrowedFd<'_>, errno: i32, fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);
@@ -183,7 +183,7 @@ fn send(line: BorrowedFd<'_>, errno: i32, fd: Option<BorrowedFd<'_>>) -> io::Res
         control.push(SendAncillaryMessage::ScmRights(&fds));
     }
     let bytes = errno.to_ne_bytes();
-    // If the other end has been closed, SIGPIPE must not kill this process.
+    // If the other end was closed, SIGPIPE must not kill this process.
     let flags = SendFlags::NOSIGNAL;
     sendmsg(line, &[IoSlice::new(&bytes)], &mut control, flags)?;
     Ok(())

@@ -1,7 +1,7 @@
-//! A folder that is held open: names are looked up in this folder, whatever happens to its path in the meantime.
+//! A folder that is held open. Names are looked up in this folder, even if its path leads to another folder later.
 //!
-//! A name is one component. No operation follows a link, and a name is reported as missing only if the kernel reports
-//! it so.
+//! A name is a single path component. No operation follows a link. A name is reported as missing only if the kernel
+//! reports it as missing.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -27,7 +27,7 @@ pub struct Folder {
     stranger: Option<Stranger>,
 }
 
-/// The identity of a file: two files that exist at the same time have different ones.
+/// The identity of a file: two files that exist at the same time have different identities.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FileId {
     pub dev: u64,
@@ -45,18 +45,18 @@ impl Folder {
         Self { fd, path, stranger }
     }
 
-    /// The folder's path when it was opened, without links.
+    /// Returns the path that the folder had when it was opened, without links.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The user or group besides root and the caller that may write in the folder, or replace a folder on the way to
-    /// it.
+    /// Returns the user or group, other than root and the caller, that may write in the folder, or replace a folder on
+    /// the path to it.
     pub fn stranger(&self) -> Option<&Stranger> {
         self.stranger.as_ref()
     }
 
-    /// The kernel's facts about the folder.
+    /// Returns the kernel's metadata of the folder.
     ///
     /// # Errors
     /// The kernel's error.
@@ -64,7 +64,8 @@ impl Folder {
         Ok(fstat(&self.fd)?)
     }
 
-    /// The file of this name; if it is a link, the link itself. `None` if the name is free.
+    /// Returns the metadata of the file with this name; if it is a link, of the link itself. `None` if there is no such
+    /// name.
     ///
     /// # Errors
     /// The kernel's error, except for a missing name.
@@ -72,7 +73,7 @@ impl Folder {
         stat_at(&self.fd, plain(name.as_ref())?)
     }
 
-    /// Whether the caller may make files in the folder.
+    /// Whether the caller may create files in the folder.
     pub fn takes_files(&self) -> bool {
         let access = Access::WRITE_OK | Access::EXEC_OK;
         rustix::fs::accessat(&self.fd, ".", access, AtFlags::EACCESS).is_ok()
@@ -90,27 +91,27 @@ impl Folder {
         Ok(self.below(fd, self.path.join(name), &stat))
     }
 
-    /// A folder that was found in this one.
+    /// Returns a folder that was found in this one.
     pub(crate) fn below(&self, fd: OwnedFd, path: PathBuf, stat: &Stat) -> Self {
         let above = self.stranger.clone().filter(|_| !self.keeps(stat.st_uid));
         let stranger = above.or_else(|| stranger_in(fd.as_fd(), stat, &path));
         Self { fd, path, stranger }
     }
 
-    /// Whether only root or the caller can have given a file of this owner its name here.
+    /// Whether only root or the caller can have put a file of this owner under its name into this folder.
     pub fn keeps(&self, owner: u32) -> bool {
         self.stranger.as_ref().is_none_or(|it| it.path == self.path && it.is_kept_from(owner))
     }
 
-    /// Opens an ordinary file in the folder for reading.
+    /// Opens a regular file in the folder for reading.
     ///
     /// # Errors
-    /// The kernel's error; `InvalidInput` for anything but an ordinary file.
+    /// The kernel's error; `InvalidInput` for anything other than a regular file.
     pub fn open_file(&self, name: impl AsRef<OsStr>) -> io::Result<File> {
         self.open_ordinary(name.as_ref(), OFlags::RDONLY)
     }
 
-    /// Reads an ordinary file in the folder, and returns it open.
+    /// Reads a regular file in the folder; returns the open file and its contents.
     ///
     /// # Errors
     /// As [`Folder::open_file`]; `FileTooLarge` for more than `most_bytes`.
@@ -120,7 +121,7 @@ impl Folder {
         Ok((file, bytes))
     }
 
-    /// Opens a file of the caller's own for reading: only root and the caller may have written it.
+    /// Opens for reading a file that only root and the caller may have written.
     ///
     /// # Errors
     /// As [`Folder::open_file`], and [`Refusal::NotOwn`].
@@ -130,7 +131,7 @@ impl Folder {
         Ok(file)
     }
 
-    /// Reads a file of the caller's own.
+    /// Reads a file that only root and the caller may have written.
     ///
     /// # Errors
     /// As [`Folder::open_own`]; `FileTooLarge` for more than `most_bytes`.
@@ -138,7 +139,7 @@ impl Folder {
         read_whole(&mut self.open_own(name)?, most_bytes)
     }
 
-    /// Opens a file of the caller's own for reading and adding to its end.
+    /// Opens for reading and appending a file that only root and the caller may have written.
     ///
     /// # Errors
     /// As [`Folder::open_own`].
@@ -148,7 +149,8 @@ impl Folder {
         Ok(file)
     }
 
-    /// Opens a file of the caller's own for reading and writing, and creates it if it is missing.
+    /// Opens for reading and writing a file that only root and the caller may have written; creates it if it is
+    /// missing.
     ///
     /// # Errors
     /// As [`Folder::open_own`].
@@ -156,7 +158,7 @@ impl Folder {
         self.own_or_created(name.as_ref(), OFlags::RDWR)
     }
 
-    /// Opens a file of the caller's own for adding to its end, and creates it if it is missing.
+    /// Opens for appending a file that only root and the caller may have written; creates it if it is missing.
     ///
     /// # Errors
     /// As [`Folder::open_own`].
@@ -176,7 +178,7 @@ impl Folder {
             }
             match self.create(name, 0o600) {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
-                // Open the file again, for the access that is wanted.
+                // The file exists now; the loop opens it again for the requested access.
                 made => drop(made?),
             }
         }
@@ -218,7 +220,7 @@ impl Folder {
         Ok(mkdirat(&self.fd, plain(name.as_ref())?, Mode::from_raw_mode(mode))?)
     }
 
-    /// Makes a link in the folder.
+    /// Makes a symbolic link in the folder.
     ///
     /// # Errors
     /// The kernel's error.
@@ -234,7 +236,7 @@ impl Folder {
         Ok(rustix::fs::fchmod(self.readable()?, Mode::from_raw_mode(mode))?)
     }
 
-    /// Renames a file within the folder; a file that had the new name is replaced.
+    /// Renames a file within the folder; replaces a file that already has the new name.
     ///
     /// # Errors
     /// The kernel's error.
@@ -250,7 +252,7 @@ impl Folder {
     pub fn rename_new(&self, from: impl AsRef<OsStr>, to: impl AsRef<OsStr>) -> io::Result<()> {
         let (from, to) = (plain(from.as_ref())?, plain(to.as_ref())?);
         match renameat_with(&self.fd, from, &self.fd, to, RenameFlags::NOREPLACE) {
-            // A file system that cannot rename in this way can still give the file a second name.
+            // A file system that cannot rename in this way may still be able to give the file a second name.
             Err(Errno::INVAL | Errno::NOSYS) => {
                 linkat(&self.fd, from, &self.fd, to, AtFlags::empty())?;
                 self.remove(from)
@@ -262,7 +264,7 @@ impl Folder {
     /// Exchanges the names of two files.
     ///
     /// # Errors
-    /// The kernel's error; `INVAL` or `NOSYS` if the file system cannot do this.
+    /// The kernel's error; `INVAL` or `NOSYS` if the file system cannot exchange names.
     pub fn exchange(&self, one: impl AsRef<OsStr>, other: impl AsRef<OsStr>) -> Result<(), Errno> {
         let names = (plain(one.as_ref()), plain(other.as_ref()));
         let (Ok(one), Ok(other)) = names else {
@@ -271,7 +273,7 @@ impl Folder {
         renameat_with(&self.fd, one, &self.fd, other, RenameFlags::EXCHANGE)
     }
 
-    /// Removes a file; if the name is a link, the link itself.
+    /// Removes a file; if the name is a link, removes the link itself.
     ///
     /// # Errors
     /// The kernel's error.
@@ -279,7 +281,7 @@ impl Folder {
         Ok(unlinkat(&self.fd, plain(name.as_ref())?, AtFlags::empty())?)
     }
 
-    /// Removes a folder that is empty.
+    /// Removes an empty folder.
     ///
     /// # Errors
     /// The kernel's error.
@@ -287,10 +289,10 @@ impl Folder {
         Ok(unlinkat(&self.fd, plain(name.as_ref())?, AtFlags::REMOVEDIR)?)
     }
 
-    /// Removes the file, link or folder of this name; a folder with all that is in it. No link is followed.
+    /// Removes the file, link or folder with this name; a folder with everything in it. Follows no link.
     ///
     /// # Errors
-    /// The first failure; everything that can be removed is removed all the same.
+    /// The first error; everything else that can be removed is removed nevertheless.
     pub fn remove_all(&self, name: impl AsRef<OsStr>) -> io::Result<()> {
         let name = name.as_ref();
         match self.remove(name) {
@@ -306,7 +308,7 @@ impl Folder {
         outcome.and(self.remove_folder(name))
     }
 
-    /// The names in the folder, in no particular order.
+    /// Returns the names in the folder, in no particular order.
     ///
     /// # Errors
     /// The kernel's error.
@@ -321,7 +323,7 @@ impl Folder {
         Ok(names)
     }
 
-    /// Writes the names in the folder to the disk.
+    /// Syncs the names in the folder to the disk.
     ///
     /// # Errors
     /// The kernel's error.
@@ -329,7 +331,7 @@ impl Folder {
         Ok(rustix::fs::fsync(self.readable()?)?)
     }
 
-    /// A second handle of the same folder.
+    /// Returns a second handle of the same folder.
     ///
     /// # Errors
     /// The kernel's error.
@@ -337,7 +339,7 @@ impl Folder {
         Ok(Self { fd: self.fd.try_clone()?, path: self.path.clone(), stranger: self.stranger.clone() })
     }
 
-    /// A descriptor by which the folder can be read and changed.
+    /// Returns a descriptor by which the folder can be read and changed.
     ///
     /// # Errors
     /// The kernel's error.
@@ -354,7 +356,7 @@ impl AsFd for Folder {
 }
 
 fn is_of_folder(error: &io::Error) -> bool {
-    // For a folder, POSIX has EPERM and Linux EISDIR.
+    // For unlinking a folder, POSIX specifies EPERM, and Linux returns EISDIR.
     let code = error.raw_os_error();
     [Errno::ISDIR, Errno::PERM].iter().any(|it| code == Some(it.raw_os_error()))
 }
@@ -373,7 +375,7 @@ pub fn read_whole(file: &mut File, most_bytes: u64) -> io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Accepts a name only if it is one component and does not lead out of the folder.
+/// Returns the name if it is a single component that does not lead out of the folder.
 ///
 /// # Errors
 /// `InvalidInput` for a path, `.`, `..`, an empty name, or one with a zero byte.
@@ -387,7 +389,8 @@ pub fn plain(name: &OsStr) -> io::Result<&OsStr> {
     Ok(name)
 }
 
-/// The file of a name in a folder; if it is a link, the link itself. `None` if the name is free.
+/// Returns the metadata of a name in a folder; if the name is a link, of the link itself. `None` if there is no such
+/// name.
 ///
 /// # Errors
 /// The kernel's error, except for a missing name.

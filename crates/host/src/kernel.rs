@@ -1,27 +1,28 @@
-//! Files that the kernel makes: below `/proc`, `/sys` and `/dev`.
+//! Opens files that the kernel provides: below `/proc`, `/sys` and `/dev`.
 //!
-//! No process can put a link or another file there. Some links there lead to a place that a process chooses (`root`,
-//! `cwd`, `fd/3/…`); this module refuses them; see [`crate::View`].
+//! No process can put a link or another file into these folders. But some links in `/proc` lead to a place that a
+//! process chooses (`root`, `cwd`, `fd/3/…`). This module refuses such links; see [`crate::View`].
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 use std::path::{Component, Path, PathBuf};
 
-/// The file that limits the queue of every listening socket in the network namespace in which it is opened.
+/// The file that limits the queue of every listening socket in the network namespace of the process that opens it.
 pub const SOMAXCONN: &str = "/proc/sys/net/core/somaxconn";
-/// No file of the kernel is larger, except for files in which processes write about themselves; those have any length.
+/// The maximum number of bytes that are read. Files of the kernel are smaller, except for files that contain text
+/// chosen by processes, which may have any length.
 const MOST_BYTES: u64 = 64 << 20;
 
 /// Reads a file of the kernel.
 ///
 /// # Errors
-/// The kernel's error; `InvalidInput` for another path.
+/// The kernel's error; `InvalidInput` for a path outside these folders.
 pub fn read(path: impl AsRef<Path>) -> io::Result<Vec<u8>> {
     read_up_to(path, MOST_BYTES)
 }
 
-/// Reads the beginning of a file of the kernel.
+/// Reads up to `most_bytes` from the beginning of a file of the kernel.
 ///
 /// # Errors
 /// As [`read`].
@@ -56,7 +57,7 @@ pub fn open_both(path: impl AsRef<Path>) -> io::Result<File> {
     OpenOptions::new().read(true).write(true).open(path)
 }
 
-/// Writes to a file of the kernel, in one call.
+/// Writes to a file of the kernel in one call.
 ///
 /// # Errors
 /// As [`read`].
@@ -70,7 +71,7 @@ pub fn write(path: impl AsRef<Path>, bytes: impl AsRef<[u8]>) -> io::Result<()> 
     Ok(())
 }
 
-/// Whether our processes have their own numbers, different from the machine's.
+/// Whether processes have other pids for looptax than for the machine.
 ///
 /// # Source
 /// `PID_NS_INIT_INO` in Linux' include/uapi/linux/nsfs.h: the number that the first namespace always has.
@@ -79,7 +80,7 @@ pub(crate) fn is_contained() -> bool {
     ours.is_ok_and(|it| it.as_os_str() != "pid:[4026531836]")
 }
 
-/// Returns the target of a link of the kernel.
+/// Returns the target of a link in the kernel's folders.
 ///
 /// # Errors
 /// As [`read`].
@@ -87,7 +88,7 @@ pub fn link(path: impl AsRef<Path>) -> io::Result<PathBuf> {
     fs::read_link(checked(path.as_ref())?)
 }
 
-/// The names in a folder of the kernel; entries that cannot be read are left out.
+/// Returns the names in a folder of the kernel; leaves out entries that cannot be read.
 ///
 /// # Errors
 /// As [`read`].
@@ -96,7 +97,7 @@ pub fn names(path: impl AsRef<Path>) -> io::Result<impl Iterator<Item = OsString
     Ok(entries.flatten().map(|it| it.file_name()))
 }
 
-/// The kernel's facts about a file; if the last component is a link, about its target.
+/// Returns the metadata of a file; if the last component is a link, of its target.
 ///
 /// # Errors
 /// As [`read`].
@@ -104,7 +105,7 @@ pub fn metadata(path: impl AsRef<Path>) -> io::Result<fs::Metadata> {
     fs::metadata(checked(path.as_ref())?)
 }
 
-/// Makes a folder of the kernel, such as a control group's.
+/// Makes a folder in the kernel's folders, such as a control group's folder.
 ///
 /// # Errors
 /// As [`read`].
@@ -112,7 +113,7 @@ pub fn make_folder(path: impl AsRef<Path>) -> io::Result<()> {
     fs::create_dir(checked(path.as_ref())?)
 }
 
-/// Removes a folder of the kernel.
+/// Removes a folder in the kernel's folders.
 ///
 /// # Errors
 /// As [`read`].
@@ -137,7 +138,7 @@ fn checked(path: &Path) -> io::Result<&Path> {
     Err(io::Error::new(io::ErrorKind::InvalidInput, words))
 }
 
-/// Whether the path below this component leads to files that are not the kernel's.
+/// Whether this component of a path leads to files that the kernel does not provide.
 fn leads_elsewhere(part: &Component<'_>, above: Option<&Component<'_>>) -> bool {
     let Component::Normal(name) = part else {
         return true;

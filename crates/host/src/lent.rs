@@ -1,4 +1,4 @@
-//! A thread of another process that is pinned for a while, and the cores that it could use before.
+//! Remembers the cores that a thread of another process could use before looptax pinned it for some time.
 //!
 //! Callers: `bench`, which pins the thread and gives its cores back; `servers`, whose reaper gives them back if looptax
 //! was killed.
@@ -8,26 +8,26 @@ use std::str::FromStr;
 
 use crate::processes::{cores_of, let_use, stat};
 
-/// Its text form is `<thread> <start time> <core>,<core>…`.
+/// A pinned thread and its former cores. The text form is `<thread> <start time> <core>,<core>…`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lent {
     pub tid: u32,
-    /// When the thread started, in ticks since boot: its number may be given to another thread later.
+    /// The time when the thread started, in ticks since boot, because its number may later belong to another thread.
     pub start_ticks: u64,
     /// The cores that the thread may use.
     pub cores: Vec<usize>,
 }
 
 impl Lent {
-    /// The thread as it is now; `None` if it has ended, or if we may not pin it.
+    /// Reads the thread's present cores; `None` if the thread has ended, or if looptax may not pin it.
     pub fn now(tid: u32) -> Option<Self> {
         let cores = cores_of(tid).ok()?;
-        // This sets the cores that the thread has already, which fails if we may not pin it.
+        // This sets the same cores again; the call fails if looptax may not pin the thread.
         let_use(tid, &cores).ok()?;
         Some(Self { tid, start_ticks: stat(tid)?.start_ticks, cores })
     }
 
-    /// Lets the thread use its cores again, if it still exists.
+    /// Lets the thread use its former cores again, if it still exists.
     pub fn give_back(&self) {
         if stat(self.tid).is_some_and(|now| now.start_ticks == self.start_ticks) {
             // A failure means that the thread has just ended.

@@ -1,10 +1,10 @@
-//! The machine's files and programs: how they are opened, written and started without trusting a name.
+//! The machine's files and programs: how looptax opens, writes and starts them without trusting a name.
 //!
-//! looptax often runs as root and looks at folders, files and processes of other users. A name that another user
-//! controls can lead elsewhere between two looks, so every other room opens files and starts programs through this one:
-//! folders are opened component by component and held, files are used by the descriptor that was checked, and no
-//! program that another user could have written is executed with rights that this user lacks. All waits use
-//! [`waiting`], so that a signal ends them.
+//! looptax often runs as root and inspects folders, files and processes of other users. A name that another user
+//! controls can lead to another file each time. Every other room therefore opens files and starts programs through this
+//! one: it opens folders component by component and holds them open, and uses a file by the descriptor that was
+//! checked. It does not execute a program that another user could have written with rights that this user lacks. All
+//! waits use [`waiting`], so that a signal ends them.
 #![allow(clippy::disallowed_methods, reason = "the room that opens files and starts programs for all others")]
 
 pub mod children;

@@ -1,8 +1,8 @@
-//! The file that a result is written to. It gets its name only when it is complete and on the disk.
+//! The file to which a result is written. The file gets its final name only when it is complete and on the disk.
 //!
-//! A link that root or the caller has put there stays a link, and its target is replaced. Any other user's link is
-//! itself replaced, so that no user can redirect a result into another user's file. A device or a pipe is written to
-//! directly.
+//! If the name is a link that root or the caller has made, the link stays and its target is replaced. If it is another
+//! user's link, the link itself is replaced, so that no user can redirect a result into another user's file. If it is a
+//! device or a pipe, the result is written to it directly.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -17,7 +17,7 @@ use crate::control::is_privileged;
 use crate::folder::Folder;
 use crate::walk::{Last, Links, Walk};
 
-/// The place to which a result is written.
+/// The file, device or pipe to which a result is written.
 #[derive(Debug)]
 pub struct Output {
     folder: Folder,
@@ -27,23 +27,23 @@ pub struct Output {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
-    /// An ordinary file, or a free name.
+    /// A regular file, or a name that does not exist yet.
     File {
         is_there: bool,
     },
     Stream,
 }
 
-/// The action for an existing file of the same name.
+/// The action for an existing file with the same name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Existing {
-    /// Keep the file and give an error.
+    /// Keep the existing file and return an error.
     Keep,
     Replace,
 }
 
 impl Output {
-    /// Finds out to which place a result of this path is written. Makes nothing.
+    /// Determines where a result with this path is written. Creates nothing.
     ///
     /// # Errors
     /// The kernel's error; `IsADirectory`; a refusal if the path leads through another user's link.
@@ -51,7 +51,7 @@ impl Output {
         Self::walk(path, None)
     }
 
-    /// The same as [`Output::find`], but makes the folders on the way that are missing.
+    /// Does the same as [`Output::find`], and creates missing folders on the path.
     ///
     /// # Errors
     /// As [`Output::find`].
@@ -65,7 +65,7 @@ impl Output {
         let walked = walk.to(path)?;
         let is_strange = walked.folder.stranger().is_some();
         let kind = match &walked.last {
-            // A link that leads nowhere is a mistake, not a place for a result.
+            // A link to a missing file is a mistake of the user, so no result is written there.
             None if walked.is_by_link => return Err(Errno::NOENT.into()),
             None => Kind::File { is_there: false },
             Some(last) => kind_of(last, is_strange)?,
@@ -73,7 +73,7 @@ impl Output {
         Ok(Self { folder: walked.folder, name: walked.name, kind })
     }
 
-    /// The file of this name in a folder that is held open; an existing file is replaced.
+    /// Returns the output with this name in a folder that is held open. An existing file is replaced.
     ///
     /// # Errors
     /// `InvalidInput` for a name that is not a single component.
@@ -81,7 +81,7 @@ impl Output {
         Ok(Self { name: crate::folder::plain(name)?.to_owned(), folder, kind: Kind::File { is_there: false } })
     }
 
-    /// Whether an ordinary file exists there already.
+    /// Whether a regular file with this name exists already.
     pub fn is_there(&self) -> bool {
         self.kind == Kind::File { is_there: true }
     }
@@ -91,12 +91,12 @@ impl Output {
         self.kind == Kind::Stream
     }
 
-    /// The path of the output, with its links resolved.
+    /// Returns the path of the output, with its links resolved.
     pub fn path(&self) -> PathBuf {
         self.folder.path().join(&self.name)
     }
 
-    /// The folder that the output is in.
+    /// Returns the folder that contains the output.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }
@@ -110,7 +110,7 @@ impl Output {
         Ok(File::from(openat(&self.folder, &*self.name, flags, Mode::empty())?))
     }
 
-    /// Creates the file under its final name, to be written bit by bit. The name must be free.
+    /// Creates the file under its final name, for a result that is written in parts. The name must not exist yet.
     ///
     /// # Errors
     /// The kernel's error; `AlreadyExists` if the name exists, even as another user's link.
@@ -118,7 +118,7 @@ impl Output {
         self.folder.create(&self.name, mode)
     }
 
-    /// Makes a temporary file in the same folder, which becomes the output when it is complete.
+    /// Creates a temporary file in the same folder, which becomes the output when it is complete.
     ///
     /// # Errors
     /// The kernel's error.
@@ -129,8 +129,8 @@ impl Output {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST_TRIES => {}
                 made => {
                     let begun = Begun { output: self, name, file: made?, is_done: false };
-                    // The lock is for `sweep`; on a file system without locks, `sweep` finds out nothing and removes
-                    // nothing.
+                    // `sweep` keeps locked files. On a file system without locks, `sweep` cannot tell which files are
+                    // in use, and removes none.
                     let _held = flock(&begun.file, FlockOperation::NonBlockingLockExclusive);
                     if let Some(mode) = mode {
                         fchmod(&begun.file, Mode::from_raw_mode(mode))?;
@@ -143,10 +143,10 @@ impl Output {
     }
 }
 
-/// Removes the temporary files that killed processes left in a folder: those that no process has locked.
+/// Removes the temporary files that killed processes left in a folder, which are those that no process has locked.
 ///
 /// # Errors
-/// The kernel's error; all files that can be removed are removed all the same.
+/// The kernel's error; everything else that can be removed is removed nevertheless.
 pub fn sweep(folder: &Folder) -> io::Result<()> {
     let mut outcome = Ok(());
     for name in folder.names()?.iter().filter(|it| is_neighbour(it)) {
@@ -160,7 +160,7 @@ pub fn sweep(folder: &Folder) -> io::Result<()> {
     outcome
 }
 
-/// Makes the folder that results are to be written to, with the folders on the way, if they are missing.
+/// Makes the folder for results, and missing folders on the path.
 ///
 /// # Errors
 /// As [`Output::find`].
@@ -172,7 +172,7 @@ pub fn make_folder(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Number of temporary names that are tried: some may be taken.
+/// The number of temporary names that are tried, because some may exist already.
 const MOST_TRIES: u32 = 1000;
 
 fn neighbour(name: &OsStr, number: u32) -> OsString {
@@ -189,7 +189,7 @@ fn is_neighbour(name: &OsStr) -> bool {
     part.is_some_and(|(_, part)| part.len() == 16 && part.bytes().all(|it| it.is_ascii_hexdigit()))
 }
 
-/// The kind of the file. A device or pipe is accepted only if no other user can replace it.
+/// Returns the kind of the file. A device or pipe is accepted only if no other user can replace it.
 fn kind_of(last: &Last, is_strange: bool) -> io::Result<Kind> {
     match last.file_type() {
         FileType::RegularFile => Ok(Kind::File { is_there: true }),
@@ -201,7 +201,7 @@ fn kind_of(last: &Last, is_strange: bool) -> io::Result<Kind> {
     }
 }
 
-/// An unfinished file, with a temporary name.
+/// An unfinished file that has a temporary name.
 #[derive(Debug)]
 pub struct Begun<'a> {
     output: &'a Output,
@@ -215,10 +215,10 @@ impl Begun<'_> {
         &self.file
     }
 
-    /// Gives the file its name. The folder's names are written to the disk if its file system can do that.
+    /// Gives the file its final name. Syncs the folder to the disk if its file system can do that.
     ///
     /// # Errors
-    /// The kernel's error; `AlreadyExists` if an existing file is to be kept.
+    /// The kernel's error; `AlreadyExists` if an existing file has to be kept.
     pub fn finish(mut self, existing: Existing) -> io::Result<()> {
         let (folder, to) = (&self.output.folder, &self.output.name);
         match existing {

@@ -1,4 +1,4 @@
-//! Folders of the caller's own: records, history, journals, a spool. Their content is trusted.
+//! Folders that belong to the caller: records, history, journals, a spool. looptax trusts their contents.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,10 +10,11 @@ use crate::folder::Folder;
 use crate::refusal::Refusal;
 use crate::walk::{Links, Walk};
 
-/// Access only for the owner: configuration files hold passwords.
+/// Only the owner has access, because configuration files contain passwords.
 const PRIVATE: u32 = 0o700;
 
-/// Opens a folder of the caller's own, or of root's: a service that runs as another user reads what root has recorded.
+/// Opens a folder that belongs to the caller or to root; a service that runs as another user may read what root has
+/// recorded.
 ///
 /// # Errors
 /// The kernel's error; a [`Refusal`] if another user owns the folder or may write in it, or if the caller has more
@@ -22,8 +23,8 @@ pub fn folder(path: &Path) -> io::Result<Folder> {
     walk(path, None)
 }
 
-/// The same as [`folder`], but makes the folder if it is missing, with all folders on the way, accessible only to the
-/// owner. Its name is on the disk when this returns, so files in it survive a loss of power.
+/// Opens the folder like [`folder`]; creates it and all missing folders on the path, accessible only to the owner. When
+/// the function returns, the folder's name is on the disk, so files in it survive a loss of power.
 ///
 /// # Errors
 /// As [`folder`].
@@ -41,11 +42,11 @@ fn walk(path: &Path, make: Option<u32>) -> io::Result<Folder> {
     };
     let above = walked.folder.again()?;
     if walked.last.is_some() {
-        // Another process that made the folder may have been killed before it wrote the name to the disk.
+        // Another process may have made the folder, and been killed before it wrote the name to the disk.
         sync(&above)?;
         return checked(Folder::at_end(walked)?, true);
     }
-    // The folders on the way first: if the last one exists, all of them are on the disk.
+    // The folders on the path are synced first. Then, if the last folder exists, all of them are on the disk.
     for path in above.path().ancestors().skip(1) {
         sync(&Folder::following(links, path)?)?;
     }
@@ -57,7 +58,7 @@ fn walk(path: &Path, make: Option<u32>) -> io::Result<Folder> {
     checked(above.folder(&walked.name)?, true)
 }
 
-/// Writes the names in a folder to the disk, if the caller may do this and the file system supports it.
+/// Syncs a folder's names to the disk, if the caller may do this and the file system supports it.
 fn sync(folder: &Folder) -> io::Result<()> {
     use io::ErrorKind::{InvalidInput, PermissionDenied, ReadOnlyFilesystem, Unsupported};
     match folder.sync() {
@@ -68,7 +69,8 @@ fn sync(folder: &Folder) -> io::Result<()> {
     }
 }
 
-/// Refuses a folder that is not the caller's own. Root's folder is accepted if nothing `is_made` in it.
+/// Returns an error for a folder that does not belong to the caller. A folder of root is accepted if `is_made` is
+/// false, which means that nothing is created in it.
 fn checked(folder: Folder, is_made: bool) -> io::Result<Folder> {
     use std::os::fd::AsFd;
     let stat = folder.stat()?;
@@ -88,9 +90,9 @@ fn not_own(folder: &Folder, stat: &Stat) -> io::Error {
     Refusal::NotOwn { at: folder.path().to_owned(), owner: stat.st_uid, mode: stat.st_mode & 0o7777 }.into()
 }
 
-/// Whether a folder can hold the caller's own data. It is `false` if another user owns the nearest existing folder of
-/// the path, could replace what is made in it, or has put a link into the path. Other faults are reported by the code
-/// that uses the folder.
+/// Whether a folder can hold the caller's own data. `false` if another user owns the nearest existing folder of the
+/// path, could replace what the caller creates in it, or has put a link into the path. Other problems are reported by
+/// the code that uses the folder.
 pub fn is_fit(path: &Path) -> bool {
     let own = rustix::process::geteuid().as_raw();
     for folder in path.ancestors() {
@@ -105,8 +107,8 @@ pub fn is_fit(path: &Path) -> bool {
     true
 }
 
-/// The folder for temporary files that the environment names. A caller with more rights than its user gets `/tmp`
-/// instead if another user could replace what is made in that folder.
+/// Returns the environment's folder for temporary files. If the caller has more rights than its user and another user
+/// could replace files in that folder, returns `/tmp` instead.
 pub fn temporary() -> PathBuf {
     let named = std::env::temp_dir();
     let own = rustix::process::geteuid().as_raw();
@@ -117,8 +119,8 @@ pub fn temporary() -> PathBuf {
     named
 }
 
-/// Whether a file of this path exists that only root or the caller can have put there: its owner is root or the caller,
-/// and it is in a folder where no other user can have created it.
+/// Whether a file with this path exists that only root or the caller can have created: root or the caller owns it, and
+/// no other user can create files in its folder.
 ///
 /// # Errors
 /// The kernel's error, except for a missing file; a [`Refusal`] for another user's file.

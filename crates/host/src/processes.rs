@@ -1,8 +1,8 @@
-//! The facts about processes in `/proc/PID/stat`, and which process started which.
+//! Reads the facts about processes in `/proc/PID/stat`, and finds out which process started which.
 //!
-//! No other code reads that file, except for redirect's after a fork. A process id still belongs to the process that
-//! was seen if the start time is the same. Callers: `bench` (CPU time of a tree), `redirect` and `experiment` (ending a
-//! tree), `discover`, `why`.
+//! No other code reads that file, except for `redirect` after a fork. If the start time is the same, a pid still
+//! belongs to the same process. Callers: `bench` (CPU time of a process and its descendants), `redirect` and
+//! `experiment` (ending them), `discover`, `why`.
 
 use std::collections::HashMap;
 use std::io;
@@ -15,44 +15,44 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use crate::kernel;
 
-/// Most bytes that are read of a file in `/proc`: in the list of a process's children each takes up to eight bytes.
+/// The maximum number of bytes read from a file in `/proc`. In the list of a process's children, each child takes up to
+/// eight bytes.
 const MOST_BYTES: u64 = 4 << 20;
 
-/// The facts about a process that the kernel shows to every user.
+/// Facts about a process that the kernel shows to every user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
     pub pid: u32,
     pub parent: u32,
     pub group: u32,
-    /// When the process started, in ticks since boot. No other process with this number started then.
+    /// The time when the process started, in ticks since boot. No other process with this pid has the same start time.
     pub start_ticks: u64,
-    /// CPU time of the children that the process has waited for, in ticks of 10 ms.
+    /// The CPU time of the children for which the process has waited, in ticks of 10 ms.
     pub ended_children_ticks: u64,
-    /// The core that the process runs on, or ran on last.
+    /// The core on which the process is running, or ran last.
     pub core: u32,
-    /// Whether a signal or a debugger has stopped it.
+    /// Whether a signal or a debugger has stopped the process.
     pub is_stopped: bool,
-    /// Whether all threads of the process have ended, and only its parent has to collect it.
+    /// Whether all threads of the process have ended, and its parent has not reaped it yet.
     pub has_ended: bool,
 }
 
-/// Reads one process; `None` if it has ended.
+/// Reads the facts about a process; `None` if the process has ended.
 pub fn stat(pid: u32) -> Option<Stat> {
     parse(&kernel::read_up_to(format!("/proc/{pid}/stat"), MOST_BYTES).ok()?)
 }
 
-/// Reads all processes that are visible.
+/// Reads the facts about all visible processes.
 pub fn all() -> impl Iterator<Item = Stat> {
     let names = kernel::names("/proc").into_iter().flatten();
     names.filter_map(|name| stat(name.to_str()?.parse().ok()?))
 }
 
-/// The running processes that the processes in `roots` have started, directly or through others. A root itself is
-/// included only if it comes from another root.
+/// Returns the running descendants of the processes in `roots`. A root is included only if it is a descendant of
+/// another root.
 ///
 /// # Cost
-/// A short file to read for every process of the machine. A process that is started during the call is found the next
-/// time.
+/// Reads a short file for every process of the machine. A process that is started during the call may be missing.
 pub fn descendants(roots: &[u32]) -> Vec<Stat> {
     let mut children: HashMap<u32, Vec<Stat>> = HashMap::new();
     for it in all() {
@@ -60,7 +60,7 @@ pub fn descendants(roots: &[u32]) -> Vec<Stat> {
     }
     let mut found = Vec::new();
     let mut parents = roots.to_vec();
-    // Each entry is removed with its parent, so that even an inconsistent list ends.
+    // Each entry is removed with its parent, so the loop ends even if the list is inconsistent.
     while let Some(parent) = parents.pop() {
         for child in children.remove(&parent).unwrap_or_default() {
             parents.push(child.pid);
@@ -71,9 +71,9 @@ pub fn descendants(roots: &[u32]) -> Vec<Stat> {
     found
 }
 
-/// The numbers of the processes that come from `root`, nearest first. If the kernel lists children
-/// (`CONFIG_PROC_CHILDREN`), only the files of these processes are read, else those of all, as by [`descendants`].
-/// After `most` processes no further parent is looked at.
+/// Returns the pids of the descendants of `root`, nearest first. If the kernel lists children (`CONFIG_PROC_CHILDREN`),
+/// reads only the files of these processes, else the files of all processes, as [`descendants`] does. Stops following
+/// children after `most` processes.
 pub fn descendant_pids(root: u32, most: usize) -> Vec<u32> {
     if !lists_children() {
         return descendants(&[root]).iter().map(|it| it.pid).collect();
@@ -87,7 +87,7 @@ pub fn descendant_pids(root: u32, most: usize) -> Vec<u32> {
     found
 }
 
-/// The running processes that a process has started.
+/// Returns the running children of a process.
 pub fn children(pid: u32) -> Vec<u32> {
     if lists_children() {
         return listed_children(pid);
@@ -100,13 +100,13 @@ fn lists_children() -> bool {
     kernel::metadata("/proc/thread-self/children").is_ok()
 }
 
-/// Whether a process was started by `ancestor`, directly or through others.
+/// Whether a process is a descendant of `ancestor`.
 pub fn is_descendant(pid: u32, ancestor: u32) -> bool {
     let parent = |pid: &u32| Some(stat(*pid)?.parent).filter(|it| *it != 0);
     std::iter::successors(parent(&pid), parent).any(|it| it == ancestor)
 }
 
-/// The children of all threads of a process, as the kernel lists them.
+/// Returns the children of all threads of a process, as the kernel lists them.
 fn listed_children(pid: u32) -> Vec<u32> {
     let tasks = format!("/proc/{pid}/task");
     let threads = kernel::names(&tasks).into_iter().flatten();
@@ -119,14 +119,14 @@ fn listed_children(pid: u32) -> Vec<u32> {
     words.filter_map(|word| word.parse().ok()).collect()
 }
 
-/// The process to which a thread belongs, and its parent process.
+/// Returns the process to which a thread belongs, and the parent of this process.
 pub fn of_thread(tid: u32) -> Option<(u32, u32)> {
     let text = kernel::read_up_to(format!("/proc/{tid}/status"), MOST_BYTES).ok()?;
     let status = Status::from_read(&text[..]).ok()?;
     Some((u32::try_from(status.tgid).ok()?, u32::try_from(status.ppid).ok()?))
 }
 
-/// The cores that a thread may use, in ascending order; for the calling thread pass 0.
+/// Returns the cores that a thread may use, in ascending order. For the calling thread, pass 0.
 ///
 /// # Errors
 /// The thread has ended.
@@ -153,7 +153,7 @@ fn number_of(tid: u32) -> io::Result<Option<Pid>> {
     pid.map(Some).ok_or_else(|| rustix::io::Errno::NOENT.into())
 }
 
-/// How often the scheduler has moved a thread to another core; `None` if the kernel does not report it.
+/// Returns how often the scheduler has moved a thread to another core; `None` if the kernel does not report it.
 ///
 /// # Source
 /// Linux, `proc_sched_show_task`: `se.nr_migrations`, for every user who may see the thread.
@@ -163,7 +163,7 @@ pub fn n_migrations(tid: u32) -> Option<u64> {
     line.rsplit(':').next()?.trim().parse().ok()
 }
 
-/// How often a thread has been given a core so far; `None` if the kernel does not report it.
+/// Returns how often a thread has been given a core; `None` if the kernel does not report it.
 ///
 /// # Source
 /// Linux, `proc_pid_schedstat`: the third number, for every user.
@@ -172,7 +172,7 @@ pub fn n_turns(tid: u32) -> Option<u64> {
     std::str::from_utf8(&text).ok()?.split_whitespace().nth(2)?.parse().ok()
 }
 
-/// CPU time of a process, including its threads that have ended; `None` if the process has ended.
+/// Returns the CPU time of a process, including its ended threads; `None` if the process has ended.
 ///
 /// # Source
 /// `clock_getcpuclockid(3)`: the kernel's clock of a process, in ns, for every user.
@@ -187,7 +187,7 @@ pub fn cpu_ns(pid: u32) -> Option<u64> {
     is_read.then_some(ns)
 }
 
-/// The threads of a process, in the kernel's order.
+/// Returns the threads of a process, in the kernel's order.
 ///
 /// # Errors
 /// The process has ended.
@@ -196,8 +196,10 @@ pub fn threads(pid: u32) -> io::Result<Vec<u32>> {
     Ok(tasks.filter_map(|it| it.to_str()?.parse().ok()).collect())
 }
 
+/// Parses the text of `/proc/PID/stat`.
+///
 /// # Source
-/// `proc_pid_stat(5)`. A process whose first thread has ended and others have not is shown as `Z` as well.
+/// `proc_pid_stat(5)`. A process whose first thread has ended while other threads run also has the state `Z`.
 fn parse(text: &[u8]) -> Option<Stat> {
     let it = KernelStat::from_read(text).ok()?;
     let number = |it: i32| u32::try_from(it).unwrap_or(0);
@@ -220,7 +222,7 @@ mod tests {
 
     #[track_caller]
     fn check(state: &str, n_threads: u32, has_ended: bool, is_stopped: bool) {
-        // From size in memory to the signal at its end; then the core.
+        // The zeroes stand for the fields from the size in memory to the signal at the end; the core follows.
         let numbers = vec!["0"; 16].join(" ");
         let text = format!(
             "7 (a ) Z 1 b) {state} 3 5 7 0 -1 4194304 1 0 0 0 1 2 70 8 20 0 {n_threads} 0 9 {numbers} 4 0 0 0 0 0 0 0 0 0 0 0 0 0"
@@ -236,7 +238,7 @@ mod tests {
             has_ended,
         };
         assert_eq!(parse(text.as_bytes()), Some(expected));
-        // A process names itself with any bytes.
+        // A process can set its name to any bytes.
         let name = text.bytes().map(|it| if it == b'a' { 0xff } else { it });
         assert_eq!(parse(&name.collect::<Vec<_>>()), Some(expected));
     }

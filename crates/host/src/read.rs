@@ -1,4 +1,4 @@
-//! Files whose path a person or another program gave: read whole, up to a limit, and only if they are ordinary files.
+//! Reads files whose path a person or another program gave: as a whole, up to a size limit, and only regular files.
 
 use std::fs::File;
 use std::io;
@@ -13,20 +13,21 @@ use crate::refusal::Refusal;
 use crate::viewer::Viewer;
 use crate::walk::{Links, Walk, Walked};
 
-/// More than the accounts of any machine.
+/// The maximum number of bytes read from a system file; the list of a machine's accounts is smaller.
 const MOST_SYSTEM_BYTES: u64 = 64 << 20;
-/// More than any configuration that people write.
+/// The maximum number of bytes read from a configuration file; people write smaller ones.
 const MOST_CONFIG_BYTES: u64 = 16 << 20;
 
-/// Reads the ordinary file that a path leads to, links followed.
+/// Reads the regular file to which a path leads, following links.
 ///
 /// # Errors
-/// The kernel's error; `InvalidInput` for anything but an ordinary file, `FileTooLarge` for more than `most_bytes`.
+/// The kernel's error; `InvalidInput` for anything other than a regular file; `FileTooLarge` for more than
+/// `most_bytes`.
 pub fn read(path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
     read_whole(&mut open(path)?, most_bytes)
 }
 
-/// Reads the ordinary file that a path leads to as text.
+/// Reads the regular file to which a path leads, as text.
 ///
 /// # Errors
 /// As [`read`], and `InvalidData` for bytes that are not UTF-8.
@@ -43,13 +44,13 @@ pub fn config(path: &Path) -> io::Result<String> {
     text(path, MOST_CONFIG_BYTES)
 }
 
-/// Reads a system file such as `/etc/passwd`, with invalid UTF-8 replaced; empty on failure.
+/// Reads a system file such as `/etc/passwd`. Invalid UTF-8 is replaced; on failure the text is empty.
 pub fn system_text(path: &str) -> String {
     let bytes = read(Path::new(path), MOST_SYSTEM_BYTES).unwrap_or_default();
     String::from_utf8_lossy(&bytes).into_owned()
 }
 
-/// Opens the ordinary file that a path leads to, links followed.
+/// Opens the regular file to which a path leads, following links.
 ///
 /// # Errors
 /// As [`read`].
@@ -57,10 +58,10 @@ pub fn open(path: &Path) -> io::Result<File> {
     open_by(&Walk::following(Links::All), path)
 }
 
-/// Opens the ordinary file that a walk leads to.
+/// Opens the regular file to which a walk leads.
 ///
 /// # Errors
-/// The kernel's error, `InvalidInput` for anything but an ordinary file, or a refusal.
+/// The kernel's error; `InvalidInput` for anything other than a regular file; or a refusal.
 pub fn open_by(walk: &Walk<'_>, path: &Path) -> io::Result<File> {
     let walked = walk.to(path)?;
     if let (Some(viewer), Some(last)) = (walk.viewer, &walked.last)
@@ -74,11 +75,11 @@ pub fn open_by(walk: &Walk<'_>, path: &Path) -> io::Result<File> {
 
 fn opened(walked: &Walked) -> io::Result<File> {
     let last = walked.last.as_ref().ok_or(Errno::NOENT)?;
-    // Root does not show a user, through that user's link, a file that the user could not open.
+    // If a user's link leads root to a file that this user could not open, the file is refused.
     let is_readable_by = |uid| Viewer::without_groups(uid).may_read(&last.stat);
     walked.refuse_lent(is_readable_by)?;
     if last.is_magic {
-        // For a link such as `/proc/self/fd/3`, which the caller named, the file is the one that the kernel holds.
+        // If the caller passes a link such as `/proc/self/fd/3`, it means the file that the kernel holds open.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         return Ok(File::from(openat(&walked.folder, &*walked.name, flags, Mode::empty())?));
     }
@@ -86,7 +87,7 @@ fn opened(walked: &Walked) -> io::Result<File> {
         return Err(io::ErrorKind::IsADirectory.into());
     }
     let file = walked.folder.open_file(&walked.name)?;
-    // Check that no other file has taken the name since the walk.
+    // Check that no other file has got this name since the walk.
     let stat = rustix::fs::fstat(&file)?;
     if (stat.st_dev, stat.st_ino) != (last.stat.st_dev, last.stat.st_ino) {
         let words = format!("`{}` was replaced by another file while looptax opened it", walked.path().display());
@@ -95,8 +96,8 @@ fn opened(walked: &Walked) -> io::Result<File> {
     Ok(file)
 }
 
-/// The file that a path leads to now, links followed; `None` if there is nothing. Only for looking: a file that is used
-/// afterwards is opened once, and checked by its descriptor.
+/// Returns the metadata of the file to which a path leads at present, following links; `None` if there is no file. Use
+/// this only to inspect: a file that is used afterwards has to be opened once, and checked by its descriptor.
 ///
 /// # Errors
 /// The kernel's error, except for a missing file.
@@ -104,7 +105,7 @@ pub fn look(path: &Path) -> io::Result<Option<Stat>> {
     looked(rustix::fs::stat(path))
 }
 
-/// As [`look`], but a link at the end itself.
+/// Does the same as [`look`], but if the path ends in a link, returns the metadata of the link itself.
 ///
 /// # Errors
 /// As [`look`].
@@ -120,7 +121,7 @@ fn looked(stat: Result<Stat, Errno>) -> io::Result<Option<Stat>> {
     }
 }
 
-/// Whether the caller has this access to the file that a path leads to, links followed. Only for display.
+/// Checks whether the caller has this access to the file to which a path leads, following links. Only for display.
 ///
 /// # Errors
 /// The kernel's error.
@@ -133,7 +134,7 @@ pub fn is_folder(path: &Path) -> bool {
     is(path, FileType::Directory)
 }
 
-/// Whether a path leads to an ordinary file.
+/// Whether a path leads to a regular file.
 pub fn is_file(path: &Path) -> bool {
     is(path, FileType::RegularFile)
 }
@@ -147,17 +148,17 @@ fn is(path: &Path, wanted: FileType) -> bool {
     look(path).is_ok_and(|found| found.is_some_and(|it| FileType::from_raw_mode(it.st_mode) == wanted))
 }
 
-/// Whether anything exists at the path; `false` only if nothing certainly does.
+/// Whether something may exist at the path; `false` only if it is certain that nothing exists there.
 pub fn may_exist(path: &Path) -> bool {
     !matches!(look(path), Ok(None))
 }
 
-/// Whether something exists at the path, as far as the caller can see.
+/// Whether something exists at the path and the caller can see it.
 pub fn exists(path: &Path) -> bool {
     matches!(look(path), Ok(Some(_)))
 }
 
-/// The path with all links resolved, as it is now. Only for display and comparison.
+/// Returns the path with all links resolved, as they are at present. Only for display and comparison.
 ///
 /// # Errors
 /// The kernel's error.
@@ -169,7 +170,7 @@ pub fn real_path(path: &Path) -> io::Result<PathBuf> {
     Ok(walked.path())
 }
 
-/// The target of a link.
+/// Returns the target of a link.
 ///
 /// # Errors
 /// The kernel's error.
@@ -179,7 +180,7 @@ pub fn link(path: &Path) -> io::Result<PathBuf> {
     Ok(PathBuf::from(std::ffi::OsString::from_vec(text.into_bytes())))
 }
 
-/// The paths in a folder, in order; links on the way are followed.
+/// Returns the paths of the files in a folder, sorted; follows links on the path to the folder.
 ///
 /// # Errors
 /// The kernel's error.
@@ -189,7 +190,7 @@ pub fn list(path: &Path) -> io::Result<Vec<PathBuf>> {
     Ok(names.into_iter().map(|name| path.join(name)).collect())
 }
 
-/// Opens a folder with `O_PATH`: the descriptor can neither be read nor written.
+/// Opens a folder with `O_PATH`; nothing can be read or written through the descriptor.
 ///
 /// # Errors
 /// The kernel's error.

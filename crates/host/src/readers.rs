@@ -1,4 +1,4 @@
-//! The processes that open a file from now on, as the kernel reports them to root.
+//! Reports the processes that open a file from now on; the kernel tells only root.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,19 +8,20 @@ use rustix::fs::fstat;
 
 use crate::{FileId, Folder};
 
-/// At most this often the kernel's events are read in one look: other processes may open files faster than we read.
+/// How often the kernel's events are read at most in one call, because other processes may open files faster than
+/// looptax reads events.
 const MOST_READS: usize = 64;
 
-/// The files whose readers are reported. A file that replaces one of them is watched too.
+/// The files whose readers are reported. If another file replaces one of them, its readers are reported too.
 #[derive(Debug)]
 pub struct Readers {
     group: Fanotify,
-    /// Each name with its folder, which is held open: a folder that takes its path is not watched.
+    /// Each file's name with its folder, which is held open. If another folder gets the same path, it is not watched.
     files: Vec<(Folder, OsString)>,
 }
 
 impl Readers {
-    /// `None` if the kernel refuses, which it does to every user but root.
+    /// Starts watching the files; `None` if the kernel refuses, as it does for every user except root.
     pub fn of(files: &[PathBuf]) -> Option<Self> {
         let init = InitFlags::FAN_CLASS_NOTIF | InitFlags::FAN_CLOEXEC | InitFlags::FAN_NONBLOCK;
         let open = EventFFlags::O_RDONLY | EventFFlags::O_CLOEXEC | EventFFlags::O_LARGEFILE;
@@ -28,7 +29,7 @@ impl Readers {
         let group = Fanotify::init(init, open | EventFFlags::O_NONBLOCK).ok()?;
         let named = |it: &PathBuf| Some((Folder::open(it.parent()?).ok()?, it.file_name()?.to_owned()));
         let files: Vec<_> = files.iter().map(named).collect::<Option<_>>()?;
-        // The folder is watched because the file is about to be replaced by another one.
+        // The whole folder is watched, because another file is about to replace the file.
         for (folder, _) in &files {
             let mask = MaskFlags::FAN_OPEN | MaskFlags::FAN_EVENT_ON_CHILD;
             group.mark(MarkFlags::FAN_MARK_ADD, mask, folder, Some(".")).ok()?;
@@ -36,7 +37,7 @@ impl Readers {
         Some(Self { group, files })
     }
 
-    /// The processes that have opened one of the files since the last look, without this process.
+    /// Returns the processes that have opened one of the files since the last call, except looptax's own process.
     pub fn look(&self) -> Vec<u32> {
         let mut found = Vec::new();
         let now = self.files.iter().filter_map(|(folder, name)| folder.look(name).ok().flatten());

@@ -6,22 +6,22 @@ use std::path::PathBuf;
 
 use crate::control::{Distrust, Stranger};
 
-/// The reason why something was not opened that the kernel would have opened.
+/// The reason why this crate refused an access that the kernel would have allowed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Refusal {
-    /// A link that the rule does not follow.
+    /// A link that the walk's rule does not follow.
     Link {
         /// The link's path.
         at: PathBuf,
         owner: u32,
     },
-    /// A folder or file that may not be read by the user on whose behalf it is read.
+    /// A folder or file that looptax reads on behalf of a user who may not read it.
     Unreadable { at: PathBuf, viewer: u32 },
     /// A folder in which users other than root and the caller may write.
     Stranger(Stranger),
-    /// A file that is not the caller's own.
+    /// A file that does not belong to the caller.
     NotOwn { at: PathBuf, owner: u32, mode: u32 },
-    /// Something that users other than root can change, in a place where only root may be able to.
+    /// Something that users other than root can change, although only root may be able to change it there.
     Changeable(Distrust),
 }
 
@@ -53,7 +53,7 @@ impl From<Refusal> for io::Error {
     }
 }
 
-/// The refusal inside an error of this crate; `None` if the kernel refused.
+/// Returns the refusal that an error of this crate contains; `None` if the kernel refused.
 pub fn refusal(error: &io::Error) -> Option<&Refusal> {
     error.get_ref()?.downcast_ref()
 }

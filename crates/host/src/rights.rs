@@ -1,7 +1,7 @@
-//! Capabilities of the calling thread: given up for good, or only while files of other users are looked at.
+//! Gives up capabilities of the calling thread: permanently, or only while it inspects other users' files.
 //!
-//! A process of root that has only the capabilities to look cannot write in another user's folder, and the programs
-//! that it starts cannot either.
+//! If a process of root has only the capabilities to inspect, neither this process nor the programs that it starts can
+//! write in another user's folder.
 
 use std::io;
 use std::marker::PhantomData;
@@ -12,23 +12,23 @@ use rustix::thread::{
     remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
-/// The rights that are needed to see to which processes sockets belong: the links in `/proc/PID/fd` of other users'
-/// processes, and the way to the files and folders that these processes use.
+/// The capabilities that are needed to find out to which processes sockets belong. They give access to the links in
+/// `/proc/PID/fd` of other users' processes, and to the paths of the files and folders that these processes use.
 ///
 /// # Source
 /// Measured on Linux 6.18: if either is missing, no process of another user can be inspected.
 pub const LOOKING: CapabilitySet = CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH);
 
-/// The rights that root needs to write a result in a folder of another user.
+/// The capabilities that root needs to write a result into a folder of another user.
 pub const WRITING: CapabilitySet = CapabilitySet::DAC_OVERRIDE.union(CapabilitySet::CHOWN).union(CapabilitySet::FOWNER);
 
-/// Gives up all capabilities but these, for the calling thread, the threads that it starts, and all programs that they
-/// execute. Call it only while the process has one thread.
+/// Gives up all capabilities except these, for the calling thread, the threads that it starts, and all programs that
+/// they execute. Call it only while the process has a single thread.
 ///
 /// # Errors
-/// The kernel's error; then some capabilities may be left.
+/// The kernel's error; in this case some of the other capabilities may be left.
 pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
-    // Without this, a program that root executes would have all of them again.
+    // Without this, a program that root executes would get all capabilities again.
     set_no_new_privs(true)?;
     let before = capabilities(None)?;
     if before.effective.contains(CapabilitySet::SETPCAP) {
@@ -40,7 +40,7 @@ pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
         }
     }
     clear_ambient_capability_set()?;
-    // A service has no further capabilities to begin with, and its filter of system calls may not permit changing them.
+    // A service has no other capabilities from the start, and its filter of system calls may forbid changing them.
     if kept.contains(before.permitted) {
         return Ok(());
     }
@@ -52,21 +52,21 @@ pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
     Ok(set_capabilities(None, sets)?)
 }
 
-/// Whether threads of other users may be pinned: root may, and a process with `CAP_SYS_NICE`.
+/// Whether the caller may pin threads of other users. Root may, and so may a process with `CAP_SYS_NICE`.
 pub fn may_place_threads() -> bool {
     capabilities(None).is_ok_and(|it| it.effective.contains(CapabilitySet::SYS_NICE))
 }
 
-/// While this guard exists, the thread has only these capabilities.
+/// Keeps the thread's capabilities lowered until it is dropped.
 #[derive(Debug)]
 pub struct Lowered {
     before: Option<CapabilitySets>,
     _of_this_thread: PhantomData<*const ()>,
 }
 
-/// Lowers the thread's capabilities to these, until the guard is dropped.
+/// Lowers the thread's capabilities to these, until the returned guard is dropped.
 ///
-/// If the kernel refuses, the capabilities stay as they are, and the caller looks all the same.
+/// If the kernel refuses, the capabilities stay as they are, and the caller continues.
 #[must_use = "the capabilities come back when it is dropped"]
 pub fn lowered_to(kept: CapabilitySet) -> Lowered {
     let lowered = || {

@@ -1,7 +1,7 @@
-//! The files of a source tree, without those that other tools put there.
+//! Lists the files of a source tree, without files that other tools put there.
 //!
-//! Folders are held and opened one below the other, links are left out, and the size of the walk is limited, since any
-//! user may have made the tree. Called by the command line, which reads the files.
+//! Holds each folder and opens the folders below it, and leaves out links. The number of names and the depth are
+//! limited, because any user may have made the tree. Called by the command line, which reads the files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -11,27 +11,28 @@ use rustix::fs::FileType;
 use crate::folder::Folder;
 use crate::walk::Links;
 
-/// Folders with files that a project did not write: its history, and packages that its package managers installed.
+/// Folders with files that the project's authors did not write: the history, and packages that package managers
+/// installed.
 const LEFT_OUT: [&str; 5] = [".git", ".hg", ".svn", "node_modules", "vendor"];
-/// Files that mark such a folder: a virtual environment of Python, or a cache as described in
+/// Files that mark such a folder: a virtual environment of Python, or a cache directory as described in
 /// <https://bford.info/cachedir/>.
 const MARKS: [&str; 2] = ["pyvenv.cfg", "CACHEDIR.TAG"];
-/// Most levels of folders. The Linux kernel's tree has 10.
+/// The maximum number of levels of folders. The Linux kernel's tree has 10 levels.
 const MOST_DEPTH: usize = 32;
-/// Most names in all folders together. The Linux kernel's tree has 90,000.
+/// The maximum number of names in all folders together. The Linux kernel's tree has 90,000 names.
 const MOST_NAMES: usize = 200_000;
 
-/// The result of a walk.
+/// The listed files of a source tree.
 #[derive(Debug, Default)]
 pub struct SourceTree {
-    /// Ordinary files by their paths relative to the folder, sorted by name.
+    /// The regular files, by their paths relative to the root folder, sorted by name.
     pub files: Vec<PathBuf>,
     /// The folders and files that were left out, each with the reason.
     pub left_out: Vec<String>,
     n_names: usize,
 }
 
-/// Lists the ordinary files below a folder that have at most `most_bytes`.
+/// Lists the regular files below a folder that have at most `most_bytes`.
 ///
 /// # Errors
 /// The folder cannot be opened or read.

@@ -1,12 +1,13 @@
-//! Users by their numbers, and whether a user's number means the same as outside this user namespace.
+//! Names users by their numbers, and determines whether a user's number is the same outside this user namespace.
 
 use std::fs;
 use std::path::Path;
 
-/// Source: `PROC_USER_INIT_INO` in linux/include/uapi/linux/nsfs.h: the number that the first namespace always has.
+/// The link of the first user namespace, which always has this number. Source: `PROC_USER_INIT_INO` in
+/// linux/include/uapi/linux/nsfs.h.
 const FIRST_NAMESPACE: &str = "user:[4026531837]";
 
-/// Shows a user to a person: `user x` or `user 1001`.
+/// Returns a user's name for a person, such as `user x`, or `user 1001` if the user has no name.
 pub(crate) fn shown(uid: u32) -> String {
     let text = fs::read_to_string("/etc/passwd").unwrap_or_default();
     let name = text.lines().find_map(|line| {

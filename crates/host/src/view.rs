@@ -1,8 +1,8 @@
-//! Files as another process sees them, as far as that process's user could read them itself.
+//! Reads files as another process sees them, and only those that the process's user could read.
 //!
-//! A process may have another root folder or other mounts: its user can set these up in a private namespace, and mount
-//! files there that the user cannot read. Links are followed within the process's root folder, and every folder and
-//! file on the way must be readable by the process's user, by permission bits.
+//! A process may have another root folder or other mounts. Its user can set these up in a private namespace, and mount
+//! files in it that the user cannot read. looptax therefore follows links within the process's root folder, and
+//! requires that the permission bits let the process's user read every folder and file on the path.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -26,10 +26,10 @@ pub struct View {
 }
 
 impl View {
-    /// Opens the root folder of a process. Relative paths count from its current folder, as the process sees it.
+    /// Opens the root folder of a process. Relative paths start at the working folder of the process.
     ///
     /// # Errors
-    /// The kernel's error: the process has ended, or we may not inspect it.
+    /// The kernel's error: the process has ended, or looptax may not inspect it.
     pub fn of_process(pid: u32, viewer: Viewer) -> io::Result<Self> {
         let root = open_path(Path::new(&format!("/proc/{pid}/root")))?;
         let cwd = crate::kernel::link(format!("/proc/{pid}/cwd")).ok();
@@ -42,7 +42,7 @@ impl View {
         Ok(Self { root, cwd: inside, viewer })
     }
 
-    /// Reads an ordinary file.
+    /// Reads a regular file.
     ///
     /// # Errors
     /// As [`crate::read::read`], and a refusal if the process's user may not read the file.
@@ -50,7 +50,7 @@ impl View {
         read_whole(&mut self.open(path)?, most_bytes)
     }
 
-    /// Opens an ordinary file for reading.
+    /// Opens a regular file for reading.
     ///
     /// # Errors
     /// As [`View::read`].
@@ -58,7 +58,7 @@ impl View {
         open_by(&self.walk(Links::All), &self.whole(path)?)
     }
 
-    /// Opens an ordinary file for reading; if the path ends in a link, that is refused.
+    /// Opens a regular file for reading; returns an error if the path ends in a link.
     ///
     /// # Errors
     /// As [`View::read`].
@@ -66,7 +66,7 @@ impl View {
         open_by(&self.walk(Links::None), &self.whole(path)?)
     }
 
-    /// The file that a path leads to, links followed; `None` if there is nothing.
+    /// Returns the metadata of the file to which a path leads, following links; `None` if there is no file.
     ///
     /// # Errors
     /// As [`View::read`].
@@ -74,7 +74,7 @@ impl View {
         self.looked(Links::All, path)
     }
 
-    /// The same as [`View::look`], but if the path ends in a link, the link itself.
+    /// Does the same as [`View::look`], but if the path ends in a link, returns the metadata of the link itself.
     ///
     /// # Errors
     /// As [`View::read`].
@@ -82,7 +82,7 @@ impl View {
         self.looked(Links::None, path)
     }
 
-    /// The names in a folder, in order.
+    /// Returns the names in a folder, sorted.
     ///
     /// # Errors
     /// As [`View::read`].
@@ -100,7 +100,7 @@ impl View {
         Ok(names)
     }
 
-    /// Whether a path leads to an ordinary file.
+    /// Whether a path leads to a regular file.
     pub fn is_file(&self, path: &Path) -> bool {
         let found = self.look(path).ok().flatten();
         found.is_some_and(|it| FileType::from_raw_mode(it.st_mode) == FileType::RegularFile)

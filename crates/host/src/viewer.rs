@@ -1,8 +1,8 @@
-//! A user on whose behalf a file is read: a file that the user could not read is not read for them either.
+//! A user on whose behalf looptax reads a file. looptax does not read a file for a user who could not read it.
 
 use rustix::fs::Stat;
 
-/// A user, and the groups of that user.
+/// A user, with the user's groups.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Viewer {
     pub uid: u32,
@@ -15,17 +15,17 @@ impl Viewer {
         Self { uid: 0, gid: 0, groups: Vec::new() }
     }
 
-    /// A user whose groups are not known.
+    /// Returns a user whose groups are not known.
     pub(crate) fn without_groups(uid: u32) -> Self {
         Self { uid, gid: u32::MAX, groups: Vec::new() }
     }
 
-    /// Whether the user may look up names in a folder, by the folder's permission bits.
+    /// Whether the user may look up names in a folder, according to the folder's permission bits.
     pub(crate) fn may_search(&self, folder: &Stat) -> bool {
         self.may(folder, 0o1)
     }
 
-    /// Whether the user may read a file, by the file's permission bits. Access lists are not considered.
+    /// Whether the user may read a file, according to the file's permission bits. Does not consider access lists.
     pub fn may_read(&self, file: &Stat) -> bool {
         self.may(file, 0o4)
     }

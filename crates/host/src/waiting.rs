@@ -1,9 +1,9 @@
-//! Waits that a signal ends: for a time to pass, for a descriptor to be ready, for a peer's answer.
+//! Waits that a signal ends: for some time, for a descriptor to be ready, or for a peer's answer.
 //!
-//! The command line calls [`stop`] at the first signal. From then on every wait, running or new, ends immediately with
-//! an error or reports that it was cut short, so that the command can clean up and end. Clean-up code that has to wait
-//! calls [`allow_again`] first; [`Kept`] is for clean-up that a second signal must not end. Code that waits in a system
-//! call with its own time limit waits in parts of [`STEP`] and calls [`goes_on`] between two parts.
+//! The command line calls [`stop`] at the first signal. From then on every wait, running or new, ends immediately: it
+//! returns an error, or reports that it was cut short. The command can then clean up and end. If the clean-up has to
+//! wait, it calls [`allow_again`] first. [`Kept`] is for clean-up that a second signal must not end. Code that waits in
+//! a system call with its own time limit waits in parts of [`STEP`], and calls [`goes_on`] between two parts.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -14,7 +14,8 @@ use std::time::{Duration, Instant};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 
-/// Longest part of a wait in a system call. To a person, a delay of less than a tenth of a second feels immediate.
+/// The longest part of a wait in a system call. A person perceives a delay of less than a tenth of a second as
+/// immediate.
 pub const STEP: Duration = Duration::from_millis(50);
 
 static HAS_STOPPED: Mutex<bool> = Mutex::new(false);
@@ -22,7 +23,7 @@ static STOPPED: Condvar = Condvar::new();
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
 static GOES_BACK: AtomicBool = AtomicBool::new(false);
 
-/// Ends every wait of this process, including those that would begin later.
+/// Ends every wait of this process, including waits that begin later.
 pub fn stop() {
     set(true);
     STOPPED.notify_all();
@@ -33,8 +34,8 @@ pub fn allow_again() {
     set(false);
 }
 
-/// While this value exists, a signal does not end the process: files are being changed, and all of them have to be new
-/// or old.
+/// While this value exists, a signal does not end the process, because files are being changed and either all of them
+/// or none have to be new.
 #[derive(Debug)]
 pub struct Kept(());
 
@@ -45,7 +46,7 @@ impl Kept {
         Self(())
     }
 
-    /// From now on signals do not end waits either, and waits work again: the clean-up runs to its end.
+    /// From now on signals do not end waits either, and waits work again, so that the clean-up runs to its end.
     pub fn go_back(&self) {
         GOES_BACK.store(true, Ordering::SeqCst);
         allow_again();
@@ -60,12 +61,12 @@ impl Drop for Kept {
     }
 }
 
-/// Whether a signal must not end the process now.
+/// Whether a signal must not end the process at present.
 pub fn is_kept() -> bool {
     IS_KEPT.load(Ordering::SeqCst)
 }
 
-/// Whether old files are being put back, which no signal cuts short.
+/// Whether old files are being put back; no signal may cut this short.
 pub fn goes_back() -> bool {
     GOES_BACK.load(Ordering::SeqCst)
 }
@@ -78,10 +79,10 @@ pub fn has_stopped() -> bool {
     *HAS_STOPPED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Checks between two parts of a wait whether to go on.
+/// Checks between two parts of a wait whether to continue.
 ///
 /// # Errors
-/// [`stopped`].
+/// [`stopped`], if the wait has to end.
 pub fn goes_on() -> io::Result<()> {
     if has_stopped() {
         return Err(stopped());
@@ -89,12 +90,12 @@ pub fn goes_on() -> io::Result<()> {
     Ok(())
 }
 
-/// The error that a signal ended a wait. Its kind is `Other`, since callers retry on `Interrupted`.
+/// Returns the error for a wait that a signal ended. Its kind is `Other`, because callers retry after `Interrupted`.
 pub fn stopped() -> io::Error {
     io::Error::other("stopped by a signal")
 }
 
-/// Lets time pass; returns false if a signal cut it short.
+/// Waits for some time; returns false if a signal cut the wait short.
 pub fn pause(time: Duration) -> bool {
     let has_stopped = HAS_STOPPED.lock().unwrap_or_else(PoisonError::into_inner);
     let waited = STOPPED.wait_timeout_while(has_stopped, time, |has_stopped| !*has_stopped);
@@ -102,7 +103,7 @@ pub fn pause(time: Duration) -> bool {
     !*has_stopped
 }
 
-/// Waits until a descriptor is ready for `flags`; returns false if `limit` passes first. Without a limit it waits until
+/// Waits until a descriptor is ready for `flags`; returns false if `limit` passes first. Without a limit, waits until
 /// the descriptor is ready or a signal comes.
 ///
 /// # Errors
@@ -123,7 +124,7 @@ pub fn until_ready(fd: impl AsFd, flags: PollFlags, limit: Option<Duration>) -> 
     }
 }
 
-/// When a wait began.
+/// The time when a wait began.
 pub(crate) struct Time(Instant);
 
 #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]

@@ -1,9 +1,10 @@
-//! The way to a file: walked from `/`, one component at a time. Each component is held open while the next is looked
-//! up.
+//! Resolves a path to a file from `/`, one component at a time. Holds each component open while it looks up the next
+//! one.
 //!
-//! A path that is looked up twice can lead to two places. This module looks it up once: every folder on the way is
-//! opened without following a link, links are read and followed by their text, and what is found is held by
-//! descriptors. The rule of a walk decides which links it follows; each link that was followed is reported.
+//! A path that is looked up twice can lead to two different files, so this module looks it up once: it opens every
+//! folder on the path without following a link, reads each link and follows its text, and holds everything that it
+//! finds by descriptors. The rule of a walk decides which links it follows. The walk reports each link that it
+//! followed.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -20,18 +21,18 @@ use crate::folder::Folder;
 use crate::refusal::Refusal;
 use crate::viewer::Viewer;
 
-/// Most links in a path, as many as the kernel follows.
+/// The maximum number of links in a path; the kernel follows the same number.
 const MOST_LINKS: usize = 40;
-/// The number by which `statfs` identifies the file system below `/proc`.
+/// The number by which `statfs` identifies the file system of `/proc`.
 const PROC_MAGIC: u32 = 0x9fa0;
-/// The inode of `/proc` itself.
+/// The inode number of `/proc` itself.
 const PROC_ROOT_INODE: u64 = 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Links {
-    /// All links. Use this to read a file that a person named; never to write.
+    /// All links. Use this to read a file that a person passed; never use it to write.
     All,
-    /// Links that only root or the caller can have put there.
+    /// Links that only root or the caller can have created.
     Trusted,
     None,
 }
@@ -42,32 +43,32 @@ pub struct Link {
     pub at: PathBuf,
     pub to: PathBuf,
     pub owner: u32,
-    /// Whether only root or the caller can have put the link there.
+    /// Whether only root or the caller can have created the link.
     pub is_trusted: bool,
 }
 
-/// Where a walk ended.
+/// The end of a walk.
 #[derive(Debug)]
 pub struct Walked {
-    /// The folder that holds the last component.
+    /// The folder that contains the last component.
     pub folder: Folder,
-    /// The last component; `.` for `/` itself.
+    /// The name of the last component; `.` for `/` itself.
     pub name: OsString,
-    /// The file of that name; `None` if the name is free.
+    /// The file with this name; `None` if there is no such file.
     pub last: Option<Last>,
-    /// Whether the last component of the given path is a link, which was followed.
+    /// Whether the last component of the given path is a link that was followed.
     pub is_by_link: bool,
     /// The links that were followed, in order.
     pub links: Vec<Link>,
 }
 
-/// The file of the last component of a path, held by a descriptor that can neither be read nor written.
+/// The file at the last component of a path, held by a descriptor through which nothing can be read or written.
 #[derive(Debug)]
 pub struct Last {
     pub fd: OwnedFd,
-    /// The kernel's facts about the file.
+    /// The kernel's metadata of the file.
     pub stat: Stat,
-    /// Whether the file is a link whose text means nothing, such as `/proc/self/fd/1`.
+    /// Whether the file is a link that does not lead to the path in its text, such as `/proc/self/fd/1`.
     pub is_magic: bool,
 }
 
@@ -76,17 +77,17 @@ impl Last {
         Self { fd, stat, is_magic: false }
     }
 
-    /// The kind of the file.
+    /// Returns the kind of the file.
     pub fn file_type(&self) -> FileType {
         FileType::from_raw_mode(self.stat.st_mode)
     }
 }
 
 impl Walked {
-    /// Refuses a target to which another user's link led, unless `is_fine` accepts the link's owner as a user who may
-    /// show it.
+    /// Returns an error if another user's link led to the target, unless `is_fine` accepts the link's owner as a user
+    /// who may see the target.
     ///
-    /// If the caller has no more rights than its user, nothing is refused: the kernel decides what it may do.
+    /// If the caller has no more rights than its user, returns no error: the kernel decides what the caller may do.
     ///
     /// # Errors
     /// [`Refusal::Link`].
@@ -100,7 +101,7 @@ impl Walked {
         }
     }
 
-    /// The whole path, without links.
+    /// Returns the whole path, without links.
     pub fn path(&self) -> PathBuf {
         if self.name == "." {
             return self.folder.path().to_owned();
@@ -111,32 +112,32 @@ impl Walked {
 
 #[allow(missing_debug_implementations)] // A judge is a closure.
 pub struct Walk<'a> {
-    /// Which links are followed before the last component.
+    /// The rule for links before the last component.
     pub links: Links,
-    /// Which links are followed at the last component.
+    /// The rule for a link at the last component.
     pub last_link: Links,
-    /// The folder that counts as `/`; the caller's own `/` if `None`.
+    /// The folder that is used as `/`; if `None`, the caller's own `/`.
     pub root: Option<&'a OwnedFd>,
-    /// The user on whose behalf files are read; the caller itself if `None`.
+    /// The user on whose behalf files are read; if `None`, the caller.
     pub viewer: Option<&'a Viewer>,
-    /// If set, missing folders before the last component are made with this mode.
+    /// The mode with which missing folders before the last component are made; `None` if they are not made.
     pub make: Option<u32>,
-    /// The check of everything on the way, including links and the end.
+    /// The check of everything on the path, including links and the last component.
     pub(crate) judge: Option<&'a Judge<'a>>,
-    /// The process to which `/proc/self` refers; the caller's own if `None`.
+    /// The process to which `/proc/self` refers; if `None`, the caller's own process.
     pub(crate) process: Option<u32>,
 }
 
-/// Checks each file or folder on a walk, by its descriptor, the kernel's facts about it, and its path.
+/// Checks each file or folder on a walk, from its descriptor, its metadata and its path.
 pub(crate) type Judge<'a> = dyn Fn(BorrowedFd<'_>, &Stat, &Path) -> io::Result<()> + 'a;
 
 impl Walk<'_> {
-    /// A walk that applies one rule to all links.
+    /// Returns a walk with the same rule for all links.
     pub fn following(links: Links) -> Self {
         Self { links, last_link: links, root: None, viewer: None, make: None, judge: None, process: None }
     }
 
-    /// Walks to `path`. A relative path starts at the current folder.
+    /// Walks along `path`. A relative path starts at the working folder.
     ///
     /// # Errors
     /// The kernel's error, or a [`Refusal`].
@@ -157,7 +158,7 @@ struct Way<'a> {
     held: Vec<Held>,
     pending: VecDeque<OsString>,
     links: Vec<Link>,
-    /// Whether the path ended in `/`, so that its last component has to be a folder.
+    /// Whether the path ended with `/`, so that its last component has to be a folder.
     wants_folder: bool,
     is_by_link: bool,
 }
@@ -166,14 +167,14 @@ struct Held {
     fd: OwnedFd,
     path: PathBuf,
     stat: Stat,
-    /// The other user or group that may replace a folder on the way here.
+    /// The other user or group that may replace a folder on the path to this one.
     way: Option<Stranger>,
     /// The other user or group that may write in this folder.
     own: Option<Stranger>,
 }
 
 impl Held {
-    /// Whether only root or the caller can have given a file of this owner its name here.
+    /// Whether only root or the caller can have put a file of this owner under its name into this folder.
     fn keeps(&self, owner: u32) -> bool {
         self.own.as_ref().is_none_or(|it| it.is_kept_from(owner))
     }
@@ -218,7 +219,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Adds a folder, which was found in the one above, to the held ones.
+    /// Adds a folder that was found in the last held folder to the held folders.
     fn hold(&mut self, fd: OwnedFd, path: PathBuf, stat: Stat) -> io::Result<()> {
         if let Some(viewer) = self.rule.viewer
             && !viewer.may_search(&stat)
@@ -279,7 +280,7 @@ impl<'a> Way<'a> {
         self.end_held()
     }
 
-    /// The end of a path that leads to a folder that is already held: `/`, or one reached through `..`.
+    /// Returns the end of a path that leads to a folder that is already held: `/`, or a folder reached through `..`.
     fn end_held(mut self) -> io::Result<Walked> {
         let top = self.held.pop().expect("the first one is never taken away");
         let fd = openat(&top.fd, ".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
@@ -312,18 +313,18 @@ impl<'a> Way<'a> {
         Ok(openat(&self.top().fd, name, flags, Mode::empty())?)
     }
 
-    /// Whether a link in `/proc` leads to an object that the kernel holds, and not to the path in its text.
+    /// Whether a link in `/proc` leads to an object that the kernel holds, instead of the path in its text.
     fn is_magic(&self, link: &OwnedFd) -> io::Result<bool> {
         Ok(is_in_proc(link)? && !self.is_proc_root())
     }
 
-    /// Whether the folder on top is `/proc` itself.
+    /// Whether the folder on top of the stack is `/proc` itself.
     fn is_proc_root(&self) -> bool {
         let top = self.top();
         top.stat.st_ino == PROC_ROOT_INODE && is_in_proc(&top.fd).unwrap_or(false)
     }
 
-    /// Whether a link is followed; `false` only for the last component, if the link itself is to be looked at.
+    /// Whether a link is followed; `false` only at the last component, if the link itself is wanted.
     fn follows(&self, name: &OsStr, stat: &Stat, is_last: bool, is_magic: bool) -> io::Result<bool> {
         let rule = if is_last { self.rule.last_link } else { self.rule.links };
         let is_followed = match rule {
@@ -340,7 +341,7 @@ impl<'a> Way<'a> {
         Ok(true)
     }
 
-    /// Whether only root or the caller can have put this link into the folder on top of the stack.
+    /// Whether only root or the caller can have created this link in the folder on top of the stack.
     fn is_trusted(&self, link: &Stat) -> bool {
         let top = self.top();
         top.way.is_none() && top.keeps(link.st_uid)
@@ -378,7 +379,7 @@ impl<'a> Way<'a> {
 }
 
 impl Folder {
-    /// Opens a folder; links on the way are not followed.
+    /// Opens a folder; returns an error if there is a link on the path.
     ///
     /// # Errors
     /// The kernel's error, or a [`Refusal`].
@@ -386,7 +387,7 @@ impl Folder {
         Self::at_end(Walk::following(Links::None).to(path)?)
     }
 
-    /// Opens a folder; links are followed by the rule.
+    /// Opens a folder; follows links according to the rule.
     ///
     /// # Errors
     /// As [`Folder::open`].
@@ -394,10 +395,10 @@ impl Folder {
         Self::at_end(Walk::following(links).to(path)?)
     }
 
-    /// The folder that a walk ended at.
+    /// Returns the folder at the end of a walk.
     ///
     /// # Errors
-    /// There is nothing, or not a folder.
+    /// There is nothing at the end, or not a folder.
     pub fn at_end(walked: Walked) -> io::Result<Self> {
         let path = walked.path();
         let last = walked.last.ok_or(Errno::NOENT)?;

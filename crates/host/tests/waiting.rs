@@ -1,5 +1,5 @@
-//! Waits and the signal that ends them. A signal sets a flag of the whole process, so this is a separate program with
-//! one test: in another, it would end the waits of the tests beside it.
+//! Tests waits and the signal that ends them. The signal sets a flag of the whole process. This is therefore a separate
+//! program with a single test: in another program, the flag would end the waits of other tests.
 
 use std::io::{self, Write};
 use std::os::unix::net::UnixStream;
@@ -9,7 +9,7 @@ use std::time::Duration;
 use looptax_host::waiting::{allow_again, goes_on, has_stopped, pause, stop, until_ready};
 use rustix::event::PollFlags;
 
-/// Far longer than any test may take.
+/// A time far longer than any test may take.
 const HOUR: Duration = Duration::from_secs(3600);
 
 #[test]

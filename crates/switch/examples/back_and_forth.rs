@@ -1,7 +1,7 @@
-//! Switches two files and takes it back, for ever: for the test that kills it.
+//! Switches two files and undoes the switch, in an endless loop; a test kills this program.
 //!
-//! usage: `back_and_forth DATA FILE FILE [NEW]`; what it writes is what the file holds with `old` for `new`. NEW is made
-//! with what is written into the first one.
+//! Usage: `back_and_forth DATA FILE FILE [NEW]`. The new text of each FILE is its old text with `new` in place of
+//! `old`. If NEW is given, it is created with the new text of the first FILE.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 use std::path::Path;

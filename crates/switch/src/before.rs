@@ -1,7 +1,7 @@
-//! //! Which processes the application is, judged by its connections before anything is written, and the watches over
-//! the connections that a plan moves.
+//! Determines which processes belong to the application, from its connections before anything is written, and creates
+//! the watches over the connections that a plan moves.
 //!
-//! Called by `subject` and `server`, which plan.
+//! Called by `subject` and `server` while they plan.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -16,7 +16,7 @@ use crate::diagnose::socket_of::Near;
 use crate::plan::{Plan, Wish};
 use crate::proof::{Application, Watch, Watched, Watches};
 
-/// The application, known by its TCP connections before anything is written.
+/// The application, identified by its TCP connections before anything is written.
 pub(crate) struct Before {
     pub(crate) client: Client,
     watches: Vec<Watch>,
@@ -63,7 +63,7 @@ impl Before {
         for planned in { plan.connections.iter() }.filter(|it| it.moves()) {
             let found = &planned.found;
             let (Some(address), Some(tcp), Some(socket)) = (&found.address, found.tcp, &found.socket) else {
-                // A container's connection does not lead to an address of this machine.
+                // A container's connection does not lead to an address of this machine, so `found.tcp` is `None`.
                 watches.has_unwatched |= found.tcp.is_none();
                 continue;
             };
@@ -96,7 +96,7 @@ pub(crate) fn around<'a>(client: &'a Client, wish: Wish<'a>, survey: &'a Survey)
     Around { client, near: client.near(survey), socket: wish.socket, n_connections: wish.n_connections }
 }
 
-/// Whether a connection of the file to this address stays on TCP.
+/// Whether the plan leaves a connection of the file to this address on TCP.
 fn stays(plan: &Plan, tcp: SocketAddr) -> bool {
     plan.connections.iter().any(|it| !it.moves() && it.found.tcp == Some(tcp))
 }

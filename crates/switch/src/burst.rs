@@ -1,7 +1,7 @@
-//! A burst as a part of a proof: looptax opens as many connections together over the socket as the application has
-//! workers, and the server has to answer all of them.
+//! Opens a burst of connections as part of a proof: over the socket, looptax opens at once as many connections as the
+//! application has workers, and the server has to answer all of them.
 //!
-//! The burst does not log in: the server's first answer is enough. Called by `carry`, if a person agreed to it.
+//! The burst does not log in: the server's first answer is enough. `carry` runs the burst if a person agreed to it.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,10 +12,10 @@ use looptax_model::record::{StepCode, SwitchStep};
 
 use crate::step::step;
 
-/// A connection without an answer after this time has failed.
+/// If a connection gets no answer within this time, it has failed.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Connections that looptax opens together.
+/// The connections that looptax opens at the same time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Burst {
     pub socket: PathBuf,
@@ -24,7 +24,8 @@ pub struct Burst {
 }
 
 impl Burst {
-    /// Connects like a driver that does not wait for room in the queue.
+    /// Opens the connections without waiting: if the socket's queue is full, connecting fails at once, as in some
+    /// drivers.
     pub(crate) fn run(&self) -> Result<SwitchStep, SwitchStep> {
         let (n, at) = (self.n_connections, self.socket.display());
         let failed = |why: String| step(StepCode::BurstFailed, format!("a burst of {n} connects to {at}: {why}"));

@@ -1,7 +1,7 @@
-//! The connections that a file's text shows, each with its place and with the text that `switch` would write there.
+//! Finds the connections in a file's text, each with its position and with the text that `switch` would write there.
 //!
-//! No server is asked and no program started, so a fix rests on the socket's path, which is an assumption: every
-//! message states it. The text to write is the plan's own, cut down to the bytes that change. Called by the command
+//! Contacts no server and starts no program. A fix therefore rests on an assumed path of the socket, and every message
+//! states this. The replacement text comes from the plan, shortened to the bytes that change. Called by the command
 //! line.
 
 use std::ops::Range;
@@ -17,10 +17,11 @@ use looptax_model::record::{
 use crate::file::MOST_BYTES;
 use crate::plan::{FileToSwitch, Plan, Planned, Wish};
 
-/// The largest file that is read.
+/// The size of the largest file that is read.
 pub const MOST_FILE_BYTES: u64 = MOST_BYTES;
 
-/// Reads a file. The caller chose `socket` and `application`; `shown` is the file's path as a person sees it.
+/// Reads a file and finds its connections. The caller chose `socket` and `application`; `shown` is the file's path as a
+/// person sees it.
 ///
 /// # Errors
 /// If the file cannot be read, or if no application has that name.
@@ -36,14 +37,15 @@ pub fn look_by_text(
         return Ok(SourceFile { uri: String::new(), encoding, findings: Vec::new() });
     }
     let plan = file.plan_by_text()?;
-    // In a program's text, a connection that is known only by the names of its variables may be anything.
+    // In a program's source text, a value that looks like a connection only by its variables' names may be anything.
     let is_configuration = application.is_some() || app::is_configuration(&path.to_string_lossy());
     let told = plan.connections.iter().filter(|it| is_configuration || !it.found.is_known_by_names);
     let findings = told.filter_map(|it| finding(it, &plan, &text, shown)).collect();
     Ok(SourceFile { uri: String::new(), encoding, findings })
 }
 
-/// The point that decides the fate: the point about the destination, else the point about the way to the socket.
+/// Returns the point that decides the connection's fate: the point about the destination, else the point about how the
+/// application would reach the socket.
 fn deciding(planned: &Planned) -> Option<&Point> {
     let points = &planned.found.checked.points;
     let is_place = |it: &&Point| {
@@ -60,7 +62,7 @@ fn finding(planned: &Planned, plan: &Plan, text: &str, shown: &str) -> Option<Fi
     let found = &planned.found;
     let point = deciding(planned)?;
     let level = match point.code {
-        // For the server's own listening address, the server's clients decide.
+        // The server's own listening address is not a finding: the server's clients decide how they connect.
         _ if found.is_of_the_server => return None,
         PointCode::TakesSocket | PointCode::ServerElsewhere => return None,
         PointCode::ReachesNothing => FindingLevel::Error,
@@ -79,7 +81,7 @@ fn finding(planned: &Planned, plan: &Plan, text: &str, shown: &str) -> Option<Fi
     Some(Finding { code: point.code, level, message, region: region(planned, text)?, fix })
 }
 
-/// `WordPress, mysql at 127.0.0.1:3306`.
+/// Returns a title such as `WordPress, mysql at 127.0.0.1:3306`.
 fn title(planned: &Planned) -> String {
     let checked = &planned.found.checked;
     let who = checked.applications.join(" or ");
@@ -106,8 +108,10 @@ fn region(planned: &Planned, text: &str) -> Option<Region> {
     exact.or_else(|| Some(Region { start: at(1), end: at(columns()? + 1) }))
 }
 
-/// Returns the text that `switch` would write for a connection, and the socket's path; the error explains why there is
-/// no fix.
+/// Returns the text that `switch` would write for a connection, and the socket's path.
+///
+/// # Errors
+/// The reason why there is no fix.
 fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, String), String> {
     let found = &planned.found;
     let Some(socket) = &found.socket else {
@@ -153,13 +157,13 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
     Ok((fix.ok_or("looptax cannot give its position in lines and columns")?, socket.clone()))
 }
 
-/// Whether a new text contains a password, other than as a part of the socket's path.
+/// Whether a new text contains a password; a password that is also part of the socket's path does not count.
 fn holds(text: &str, password: Option<&Secret>, socket: &str) -> bool {
     let password = password.map(Secret::reveal).filter(|it| !it.is_empty());
     !secrets_in(text).is_empty() || password.is_some_and(|it| text.contains(it) && !socket.contains(it))
 }
 
-/// Splits a rewrite into the parts that change between its secrets; `None` if the rewrite changes a secret.
+/// Splits a rewrite into the parts between its secrets that change; `None` if the rewrite changes a secret.
 fn without_secrets(text: &str, rewrite: &Rewrite) -> Option<Vec<Rewrite>> {
     let old = text.get(rewrite.at.clone())?;
     let new = &*rewrite.text;
@@ -184,7 +188,8 @@ fn without_secrets(text: &str, rewrite: &Rewrite) -> Option<Vec<Rewrite>> {
     )
 }
 
-/// Returns the difference of two texts, without their common beginning and end; `start` is the offset of the first.
+/// Reduces two texts to the part in which they differ, without their common beginning and end. `start` is the offset of
+/// `old` in the file.
 fn changed(old: &str, new: &str, start: usize) -> Option<Rewrite> {
     if old == new {
         return None;

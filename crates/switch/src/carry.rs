@@ -1,9 +1,9 @@
-//! Carries a switch out, and takes it back: files are written and tested, programs read them, and the switch is proved
-//! or put back.
+//! Carries out a switch, and undoes it: writes and tests the files, makes the programs read them, and proves that the
+//! switch works or puts the old files back.
 //!
-//! Every switch takes this way: its files are `Edited`, the commands that test and reload them are `Commands`, and a
-//! [`Proof`] knows how to show that the switch worked. The journal (`work`) has every step before it is done. Called by
-//! the command line.
+//! Every kind of switch runs through this module: its files are [`Edited`], the commands that test and reload the files
+//! are [`Commands`], and a [`Proof`] determines whether the switch worked. The journal (`work`) records every step
+//! before the step is done. Called by the command line.
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -32,21 +32,21 @@ use crate::visits::{Visitor, Visits};
 use crate::work::{Edited, Named, Work};
 
 const LEAST_PAUSE: Duration = Duration::from_millis(3);
-/// A pause lasts this many times as long as the look before it.
+/// The pause after a check lasts this many times as long as the check took.
 const PAUSE_PER_LOOK: u32 = 4;
-/// A page has to differ for this long before that counts: while a program restarts, its pages may fail.
+/// How long a page has to differ before the difference counts: while a program restarts, its pages may fail.
 const PAGE_MAY_FAIL: Duration = Duration::from_secs(5);
-/// looptax waits this long for the application after the old files are back.
+/// For this long looptax waits until the application works again after the old files are back.
 const WORKS_AGAIN_WITHIN: Duration = Duration::from_secs(15);
-/// The same limit if somebody stops looptax: it does not wait for a silent peer, which may have been silent before.
+/// The same limit if somebody stops looptax. It is short, because a peer that is silent may have been silent before.
 const WORKS_AGAIN_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
-/// The fate of the new files if nothing shows that the application works with them.
+/// The treatment of the new files if nothing shows that the application works with them.
 #[derive(Debug, Clone, Copy)]
 pub enum Unproved {
     Stays,
     IsPutBack,
-    /// The function asks a person whether the new files stay; its argument is the reason for the missing proof.
+    /// Asks a person whether the new files stay; the function's argument is the reason for the missing proof.
     IsAsked(fn(&str) -> bool),
 }
 
@@ -62,22 +62,22 @@ impl Unproved {
 
 #[derive(Debug)]
 pub struct Order<'a> {
-    /// The folder that keeps the switch.
+    /// The folder in which the switch's journal and files are kept.
     pub kept: &'a Kept,
     pub named: Named<'a>,
     pub edited: &'a [Edited],
     /// The commands that test the files, and those that reload them.
     pub commands: &'a Commands,
-    /// A page of the application, as it was before the switch.
+    /// A page of the application, as it was before the switch. The proof compares later answers with this page.
     pub page: Option<Page>,
-    /// The connections to open together after the application was seen over the socket.
+    /// The bursts of connections to open after the application was seen over the socket.
     pub bursts: &'a [Burst],
     /// How a person makes the application read its file.
     pub by_hand: Option<&'a str>,
-    /// Time limit of the proof, and of each command.
+    /// The time limit of the proof, and of each command.
     pub within: Duration,
     pub unproved: Unproved,
-    /// Set when somebody stops looptax.
+    /// Whether somebody has stopped looptax.
     pub stop: &'a AtomicBool,
 }
 
@@ -87,10 +87,10 @@ pub struct Carried {
     pub outcome: SwitchOutcome,
 }
 
-/// Carries a switch out. If a step fails, the old files are back afterwards, or the error says that they are not.
+/// Carries out a switch. If a step fails, looptax puts the old files back, or the error says that they are not back.
 ///
 /// # Errors
-/// If a file or the journal cannot be written; nothing is changed then.
+/// If a file or the journal cannot be written; in this case nothing has changed.
 pub fn carry_out(order: &Order<'_>, proof: &mut dyn Proof, tell: Tell<'_>) -> Result<Carried, SwitchError> {
     let _lock = order.kept.lock()?;
     sweep(order.kept);
@@ -126,24 +126,25 @@ impl Drop for Ends<'_> {
     }
 }
 
-/// How an earlier switch is undone.
+/// The options for undoing an earlier switch.
 #[derive(Debug)]
 pub struct Undo<'a> {
-    /// The command that reloads the old files; a web server and its upstream have their own commands.
+    /// The command that makes the application read the old files. A web server and its upstream have their own
+    /// commands.
     pub reload: Option<&'a str>,
-    /// Whether looptax may restart a server whose own old file comes back, and the command for it.
+    /// Whether looptax may restart a server whose own old file is put back, and with which command.
     pub restart: Restart<'a>,
     /// An administrator's login, for a switch that changed a server.
     pub admin: Option<&'a Address>,
-    /// Time limit of each command.
+    /// The time limit of each command.
     pub within: Duration,
 }
 
-/// Puts back the files of an earlier switch, as a person asked, and makes the same programs read them; also takes back
-/// what the switch changed on a server.
+/// Puts back the files of an earlier switch, as a person requested, and makes the same programs read them. If the
+/// switch changed something on a server, undoes that change too.
 ///
 /// # Errors
-/// [`SwitchError::Rewritten`] if somebody has changed the switched lines since; any error of writing; those of
+/// [`SwitchError::Rewritten`] if somebody has changed the switched lines since; every error of writing; every error of
 /// [`fix::undo`].
 pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixError> {
     let why = "on request";
@@ -190,8 +191,8 @@ pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixE
     Ok(())
 }
 
-/// Restarts a server whose old file is back, if the person agreed to that; removes the user from the server's group
-/// again.
+/// Restarts a server whose old file is back, if the person agreed to the restart, and removes the application's user
+/// from the server's group again.
 fn server_without_socket(of: &ServerOf, order: &Undo<'_>, stop: &AtomicBool, tell: Tell<'_>) {
     let restart = match order.restart {
         Restart::By(command) => Some(command),
@@ -219,7 +220,7 @@ fn server_without_socket(of: &ServerOf, order: &Undo<'_>, stop: &AtomicBool, tel
     }
 }
 
-/// Makes the programs read the old files, and waits until they have.
+/// Makes the programs read the old files, and waits until they have read them.
 fn read_again(reloads: &[Line], within: Duration, stop: &AtomicBool, proof: &mut dyn Proof, tell: Tell<'_>) {
     for (idx, line) in reloads.iter().enumerate() {
         let said = run(&proof.reload_now(idx, line), within, stop);
@@ -228,7 +229,8 @@ fn read_again(reloads: &[Line], within: Duration, stop: &AtomicBool, proof: &mut
     }
 }
 
-/// Makes a server read its old file, after the applications have read theirs, and waits until it listens as before.
+/// Makes a server read its old file, after the applications have read their old files, and waits until the server
+/// listens as before.
 fn server_reads_again(back: &[Line], within: Duration, stop: &AtomicBool, proof: &mut dyn Proof, tell: Tell<'_>) {
     for line in back {
         let said = run(line, within, stop);
@@ -239,7 +241,7 @@ fn server_reads_again(back: &[Line], within: Duration, stop: &AtomicBool, proof:
     }
 }
 
-/// Puts the old files back and reports it. A journal that cannot be written is also reported.
+/// Puts the old files back and reports it; also reports a journal that cannot be written.
 fn put_back(work: &mut Work, why: &str, how: End, tell: Tell<'_>) -> Result<(), SwitchError> {
     match work.put_back(why, how) {
         Err(unnoted @ SwitchError::Unnoted { .. }) => {
@@ -251,7 +253,7 @@ fn put_back(work: &mut Work, why: &str, how: End, tell: Tell<'_>) -> Result<(), 
     }
 }
 
-/// Reports that the old files are back, and in which files other people's later changes stay.
+/// Reports that the old files are back, and lists the files in which another person's later changes stay.
 fn back(work: &Work) -> SwitchStep {
     let shared = { work.shared().iter() }.map(|it| it.display().to_string());
     let words = match &*shared.collect::<Vec<_>>() {
@@ -304,11 +306,11 @@ impl Carrying<'_, '_> {
     }
 
     /// Writes the server's own file, makes the server read it, and only then writes the other files: an application may
-    /// read its file at any time, and the socket has to exist by then. After an inner error the caller puts the old
-    /// files back.
+    /// read its file at any time, and the socket has to exist before that. If the inner result is an error, the caller
+    /// puts the old files back.
     ///
     /// # Errors
-    /// If the server's file cannot be written; nothing is changed then.
+    /// If the server's file cannot be written; in this case nothing has changed.
     fn write_after_server(&mut self, server: &ServerCommands) -> Result<Result<(), SwitchStep>, SwitchError> {
         let edited = self.order.edited;
         self.work.write_first(edited)?;
@@ -358,7 +360,8 @@ impl Carrying<'_, '_> {
         Ok(())
     }
 
-    /// Notes a step in the journal after the files were written; a step that cannot be noted has failed.
+    /// Notes a step in the journal after the files were written. If the journal cannot be written, the step counts as
+    /// failed.
     fn note(&mut self, noted: Step) -> Result<(), SwitchStep> {
         self.work.note(noted).map_err(|error| not_written(&error))
     }
@@ -408,7 +411,7 @@ impl Carrying<'_, '_> {
         Judged::Holds(steps)
     }
 
-    /// Looks until the proof is decided or the time is over.
+    /// Repeats the check until the proof is decided or the time is over.
     fn look_until_decided(&mut self) -> Judged {
         let start = Since::now();
         self.visitor.files_are_read();
@@ -450,10 +453,10 @@ impl Carrying<'_, '_> {
         Some(judged)
     }
 
-    /// Puts the old files back, makes programs read them if they may have read the new ones, and checks whether all
-    /// works.
+    /// Puts the old files back, makes the programs read them if they may have read the new files, and checks whether
+    /// everything works.
     fn put_back(&mut self, why: SwitchStep) -> Result<SwitchOutcome, SwitchError> {
-        // Even when a signal caused this, the application still has to read the old files.
+        // Even if a signal caused this, the application still has to read the old files.
         self.kept.go_back();
         let words = why.words.clone();
         (self.tell)(why);

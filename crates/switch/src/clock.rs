@@ -1,4 +1,4 @@
-//! The only reader of the clock: it measures how long looptax has waited for something.
+//! Measures how long looptax has waited for something. Only this module reads the clock.
 
 use std::time::{Duration, Instant};
 

@@ -1,7 +1,7 @@
 //! Creates a file that did not exist, and removes it again.
 //!
-//! A file gets its name when it is complete, and only if no other file has that name. To remove it, looptax renames it
-//! first, so that text that another process wrote at that very moment can be put back.
+//! A file gets its final name when it is complete, and only if no other file has that name. To remove a file, looptax
+//! renames it first and then checks its contents: text that another process wrote at that moment can be put back.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -14,11 +14,11 @@ use crate::SwitchError;
 use crate::digest::Digest;
 use crate::file::{Created, MOST_BYTES, part_of};
 
-/// Only the owner may read a file until it has its final owner and mode.
+/// The mode of a file until it has its final owner and mode: only the owner may read it.
 const PRIVATE: u32 = 0o600;
 
-/// Makes a file at `path`, and its folder if that is missing too. `above` is the file's folder, or the folder in which
-/// to make that folder.
+/// Creates a file at `path`, and its folder if the folder is missing too. `above` is the file's folder, or the parent
+/// of the missing folder.
 pub(crate) fn create(
     (above, path): (&Folder, &Path),
     created: &Created,
@@ -44,14 +44,14 @@ pub(crate) fn create(
         named => { named.and_then(|()| folder.sync()) }.map_err(failed("it cannot be renamed to its final name")),
     });
     if named.is_err() {
-        // It is ours: no other program makes such names.
+        // The part file belongs to looptax: no other program makes such names.
         let _gone = folder.remove(&part);
         let _gone = remove_folder(path, created);
     }
     named
 }
 
-/// Removes what [`create`] made: the file if its contents are still the same, and then the folder if it is empty.
+/// Removes what [`create`] made: the file if its contents are unchanged, and then the folder if it is empty.
 pub(crate) fn uncreate(
     (folder, path): (&Folder, &Path),
     created: &Created,
@@ -59,20 +59,20 @@ pub(crate) fn uncreate(
     staged: &OsStr,
 ) -> io::Result<()> {
     let name = path.file_name().unwrap_or_default();
-    // No other program makes names such as `staged`.
+    // No other program makes a file with a name such as `staged`, so this rename replaces nothing.
     folder.rename(name, staged)?;
     settle(folder, name, new, staged)?;
     remove_folder(path, created)
 }
 
-/// Finishes the removal of a file that has been renamed to `staged`: deletes it if it is ours, else gives it its name
-/// back.
+/// Finishes the removal of a file that was renamed to `staged`: deletes the file if its contents are those that looptax
+/// wrote, else gives the file its old name back.
 pub(crate) fn settle(folder: &Folder, name: &OsStr, new: &Digest, staged: &OsStr) -> io::Result<()> {
     let found = folder.read(staged, MOST_BYTES);
     match &found {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
         Ok((_, bytes)) if Digest::of_bytes(bytes) == *new => folder.remove(staged)?,
-        // If the file was written once more since, looptax made neither version.
+        // If another file has that name by now, looptax wrote neither of the two files, and both stay.
         _ => match folder.rename_new(staged, name) {
             Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
             named => named?,
@@ -80,7 +80,7 @@ pub(crate) fn settle(folder: &Folder, name: &OsStr, new: &Digest, staged: &OsStr
     }
     folder.sync()?;
     match found {
-        // The file has its name again, although it may be ours.
+        // The file could not be read and may be the one that looptax wrote; it has its old name again.
         Err(error) if !matches!(error.kind(), io::ErrorKind::FileTooLarge | io::ErrorKind::InvalidInput) => Err(error),
         _ => Ok(()),
     }

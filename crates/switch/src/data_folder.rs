@@ -1,4 +1,4 @@
-//! The place of all switches. Each has a folder with its journal and its old and new files.
+//! The data folder in which all switches are kept. Each switch has a folder with its journal and its old and new files.
 
 use std::fs::File;
 use std::io;
@@ -10,23 +10,23 @@ use rustix::io::Errno;
 
 use crate::SwitchError;
 
-/// A file that the process locks while it carries out a switch.
+/// The name of the file that the process locks while it carries out a switch.
 const LOCK: &str = "lock";
 
-/// The folder of all switches: it is private, since configuration files hold passwords. It is trusted only if it and
-/// its contents belong to the caller.
+/// The folder of all switches. It is private, because configuration files contain passwords. looptax trusts it only if
+/// the folder and its contents belong to the caller.
 #[derive(Debug, Clone)]
 pub struct Kept {
     pub(crate) folder: PathBuf,
 }
 
 impl Kept {
-    /// The switches in a data folder, `$XDG_DATA_HOME/looptax`. Makes nothing.
+    /// Returns the folder of switches in a data folder, `$XDG_DATA_HOME/looptax`. Creates nothing.
     pub fn in_data_folder(data: &Path) -> Self {
         Self { folder: data.join("switches") }
     }
 
-    /// Opens the folder and holds it.
+    /// Opens the folder.
     ///
     /// # Errors
     /// If the folder does not exist, or is not the caller's own.
@@ -34,18 +34,19 @@ impl Kept {
         own::folder(&self.folder)
     }
 
-    /// Opens the folder like [`Self::open`], and makes it if it is missing.
+    /// Opens the folder as [`Self::open`] does, and creates it if it is missing.
     pub(crate) fn make(&self) -> Result<Folder, SwitchError> {
         own::make_folder(&self.folder).map_err(|source| SwitchError::Journal { path: self.folder.clone(), source })
     }
 
-    /// Whether this user runs another switch: that switch's logins and ours would look like the application's.
+    /// Whether the same user is running another switch: the logins of that switch and of this one would look like
+    /// logins of the application.
     pub fn is_busy(&self) -> bool {
         let opened = self.open().and_then(|folder| folder.open_own(LOCK));
         opened.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK))
     }
 
-    /// Makes other switches wait for the end of this one, as long as the returned file is open.
+    /// Locks the folder as long as the returned file is open, so that a second switch waits until this one ends.
     pub(crate) fn lock(&self) -> Result<File, SwitchError> {
         let file = self.make()?.open_or_create_own(LOCK);
         let file = file.map_err(|source| SwitchError::Journal { path: self.folder.clone(), source })?;

@@ -1,4 +1,4 @@
-//! Compares two texts by their SHA-256, without keeping either.
+//! Compares two texts by their SHA-256, without keeping the texts.
 
 use std::fmt::Write;
 

@@ -1,12 +1,12 @@
-//! The errors of changing other programs' files, and the next step for each.
+//! The errors of changing other programs' files, and for each error the next step.
 
 use std::io;
 use std::path::PathBuf;
 
 use looptax_model::failure::Explain;
 
-/// Why a file was not replaced, or a switch not kept. Whatever the error, each file has either its old or its new
-/// contents, never a mixture.
+/// The reason why a file was not replaced, or a switch was not kept. After any of these errors each file has either its
+/// old or its new contents, never a mixture.
 #[derive(Debug, thiserror::Error)]
 pub enum SwitchError {
     /// The file cannot be read, or is not a regular file.
@@ -20,33 +20,33 @@ pub enum SwitchError {
     /// The new file cannot take the place of the old one.
     #[error("cannot replace the old {path} with the new one")]
     Exchange { path: PathBuf, source: io::Error },
-    /// Another program wrote the file after looptax read it; that text stays.
+    /// Another program wrote the file after looptax read it; the file stays as that program wrote it.
     #[error("{path} was changed since looptax read it, and stays as it is now")]
     Changed { path: PathBuf },
-    /// The file's contents are not those that the switch wrote; they stay.
+    /// The file's contents are not those that the switch wrote; the file stays as it is.
     #[error("{path} is not the file that the switch wrote: {found}")]
     Foreign { path: PathBuf, found: String },
-    /// A file that looptax was to make exists already.
+    /// A file that looptax was going to create exists already.
     #[error("{path} exists already, and stays as it is")]
     Exists { path: PathBuf },
-    /// Somebody changed the very lines that a switch had written; that text stays.
+    /// Somebody changed the lines that the switch had written; the file stays as it is.
     #[error("the lines that the switch wrote into {path} were changed since; the file stays as it is now")]
     Rewritten {
         path: PathBuf,
-        /// The file with the contents from before the switch.
+        /// The stored file with the contents from before the switch.
         kept: PathBuf,
     },
-    /// The journal, or a file that is kept with it, cannot be written.
+    /// The journal, or a file that is stored next to it, cannot be written.
     #[error("cannot write the journal in {path}")]
     Journal { path: PathBuf, source: io::Error },
     /// The old files are back, but the journal cannot record that.
     #[error("the old files are back, but looptax cannot note this in the journal in {path}")]
     Unnoted { path: PathBuf, source: io::Error },
-    /// Some files could not be written, and some that were written could not be put back.
+    /// Some files could not be written, and some of the written files could not be put back.
     #[error("{why}, and not all old files are back")]
     NotBack {
         id: String,
-        /// The folder of the old files.
+        /// The folder in which the old files are stored.
         kept: PathBuf,
         why: String,
         source: Box<SwitchError>,
@@ -56,7 +56,7 @@ pub enum SwitchError {
     Unreadable { path: PathBuf, why: String },
     #[error("another looptax process is working on {id}")]
     Busy { id: String },
-    /// The switch changed a server, not only files.
+    /// The switch changed a server, and not only files.
     #[error("{id} changed something in {server}, and can be undone only there")]
     OnServer { id: String, server: String },
     #[error("there is no switch {id}")]
@@ -64,7 +64,7 @@ pub enum SwitchError {
 }
 
 impl SwitchError {
-    /// Turns a journal's error into the error for a step that is done already.
+    /// Turns an error about the journal into the error for a step that is already done.
     pub(crate) fn after_it(self) -> Self {
         match self {
             Self::Journal { path, source } => Self::Unnoted { path, source },

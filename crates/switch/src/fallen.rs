@@ -1,4 +1,4 @@
-//! Clients that were switched to the socket once and are over TCP again: cron jobs, workers with a separate file.
+//! Finds clients that were switched to the socket and use TCP again: cron jobs, workers with a separate file.
 
 use looptax_host::discover::{Client, Survey};
 use looptax_model::record::SwitchStanding;
@@ -7,19 +7,19 @@ use crate::journal::{MovedFrom, Step};
 use crate::list::Switch;
 use crate::proof::Kin;
 
-/// A process over TCP that looks like the processes of an earlier switch.
+/// A process on a TCP connection that matches the processes of an earlier switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fallen {
     pub id: String,
     pub title: String,
-    /// The process: `php-fpm8.2 812`.
+    /// The process's name and pid, such as `php-fpm8.2 812`.
     pub who: String,
     pub pid: u32,
-    /// The server from which the switch moved it: the same process may use other servers over TCP as before.
+    /// The server from which the switch moved the process. The process may still use other servers over TCP.
     pub server_pid: u32,
 }
 
-/// Finds such processes among the clients that are connected now.
+/// Finds processes that match an earlier switch among the clients that are connected over TCP at present.
 pub fn fallen_back(switches: &[Switch], survey: &Survey) -> Vec<Fallen> {
     let mut found = Vec::new();
     for switch in switches.iter().filter(|it| is_over_socket(it)) {

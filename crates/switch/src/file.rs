@@ -1,4 +1,4 @@
-//! A file as looptax found it: its bytes, and the metadata that shows whether it is still the same.
+//! A file as looptax found it: its bytes, and the metadata that shows whether the file has changed since.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -11,10 +11,10 @@ use serde::{Deserialize, Serialize};
 
 use crate::SwitchError;
 
-/// Largest file that is read. Configuration that people write has some kilobytes.
+/// The size of the largest file that is read. Configuration that people write has some kilobytes.
 pub(crate) const MOST_BYTES: u64 = 1 << 20;
 
-/// A regular file with its contents, or the place of a file that does not exist yet.
+/// A regular file with its contents, or the path of a file that does not exist yet.
 #[derive(Debug)]
 pub struct Original {
     pub(crate) path: PathBuf,
@@ -26,17 +26,17 @@ pub struct Original {
 
 #[derive(Debug)]
 pub(crate) enum State {
-    /// The file exists. It and its folder are held open, so that a path that leads elsewhere in the meantime changes
-    /// nothing.
+    /// The file exists. The file and its folder are held open, so that looptax stays with this file even if the path
+    /// leads elsewhere later.
     There { folder: Folder, file: File },
     Absent {
-        /// The file's folder, or the folder in which to make that folder.
+        /// The file's folder, or the parent of that folder if the folder is missing too.
         above: Folder,
         created: Created,
     },
 }
 
-/// How to make a file that does not exist yet.
+/// The attributes that a file gets when it is created.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Created {
     pub(crate) mode: u32,
@@ -67,7 +67,7 @@ impl Original {
         Ok(Self::held(path, walked.folder, file, bytes, links))
     }
 
-    /// A file that is held open together with its folder.
+    /// Returns a file that is held open together with its folder.
     pub(crate) fn held(path: PathBuf, folder: Folder, file: File, bytes: Vec<u8>, links: Vec<Link>) -> Self {
         Self {
             name: path.file_name().unwrap_or_default().to_owned(),
@@ -78,11 +78,12 @@ impl Original {
         }
     }
 
-    /// A file that does not exist yet and will get the owner and permissions of another file. Its folder may be missing
-    /// too, but not that folder's parent.
+    /// Returns a file that does not exist yet and will get the owner and permissions of the file `like`. The new file's
+    /// folder may be missing too, but not that folder's parent.
     ///
     /// # Errors
-    /// [`SwitchError::Exists`] if something has this name already; [`SwitchError::Read`] if that cannot be determined.
+    /// [`SwitchError::Exists`] if a file with this path exists already; [`SwitchError::Read`] if that cannot be
+    /// determined.
     pub fn absent(path: &Path, like: &Self) -> Result<Self, SwitchError> {
         let failed = |source| SwitchError::Read { path: path.to_owned(), source };
         let no_file = || SwitchError::NoFile { path: path.to_owned() };
@@ -110,17 +111,17 @@ impl Original {
         })
     }
 
-    /// Whether there is no such file yet.
+    /// Whether the file does not exist yet.
     pub fn is_absent(&self) -> bool {
         matches!(self.state, State::Absent { .. })
     }
 
-    /// Returns the file's path, with links followed.
+    /// Returns the file's path after all links were followed.
     pub fn path(&self) -> &Path {
         &self.path
     }
 
-    /// The links that led to the file.
+    /// Returns the links that led to the file.
     pub fn links(&self) -> &[Link] {
         &self.links
     }
@@ -130,7 +131,7 @@ impl Original {
         &self.bytes
     }
 
-    /// Returns the system's metadata of the file; `None` if there is no file.
+    /// Returns the metadata that `fstat` gives for the file; `None` if there is no file.
     pub(crate) fn stat(&self) -> io::Result<Option<Stat>> {
         match &self.state {
             State::There { file, .. } => Ok(Some(fstat(file)?)),
@@ -139,7 +140,8 @@ impl Original {
     }
 }
 
-/// Returns the name of the new file while it is incomplete, so that a file under its own name is always complete.
+/// Returns the name of the new file while the file is incomplete. A file with its own name is therefore always
+/// complete.
 pub(crate) fn part_of(staged: &OsStr) -> OsString {
     let mut name = staged.to_owned();
     name.push(".part");

@@ -1,6 +1,7 @@
-//! The steps that a switch was about to do and did: a line of JSON per step, on disk before the step is done.
+//! The journal of a switch: a line of JSON for each step that is about to be done or is done. A line is on disk before
+//! its step is done.
 //!
-//! If looptax was killed, the last line may be incomplete; the step of an incomplete line was not begun.
+//! If looptax was killed, the last line may be incomplete; the step of an incomplete line was not started.
 
 use std::ffi::OsStr;
 use std::fs::File;
@@ -23,9 +24,9 @@ use crate::proof::Kin;
 pub(crate) const NAME: &str = "journal";
 const LOCK_TRIES: u32 = 20;
 const LOCK_PAUSE: Duration = Duration::from_millis(10);
-/// More bytes than the steps of any switch need.
+/// The maximum number of bytes of a journal that are read; the steps of any switch need fewer.
 const MOST_BYTES: u64 = 64 << 20;
-/// Version of the lines' form; looptax does not touch a journal with a newer one.
+/// The version of the lines' format; looptax does not touch a journal with a newer version.
 pub(crate) const VERSION: u32 = 1;
 
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -39,16 +40,16 @@ pub enum Step {
         /// The subject of the switch, for a person: `WordPress, mysql at 127.0.0.1:3306`.
         title: String,
         files: Vec<PlannedFile>,
-        /// The change to something other than files, if the switch prepares the way for others.
+        /// The change to something other than files, if this switch only makes later switches possible.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fix: Option<Fix>,
     },
     Moving {
         connections: Vec<MovedFrom>,
-        /// The programs that read the files, if a web server moves together with its upstream.
+        /// The programs that read the files, if a web server and its upstream are switched together.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         stack: Option<StackOf>,
-        /// The command that makes a server read its own file, if that file is the first one.
+        /// The server whose own file is the first file of the switch, if there is such a server.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         server: Option<Box<ServerOf>>,
     },
@@ -57,7 +58,7 @@ pub enum Step {
     Written,
     /// looptax is about to put all old files back.
     PuttingBack {
-        /// The reason, for a person; the code of a step would not be enough.
+        /// The reason, for a person; a step's code would not explain enough.
         why: String,
     },
     /// All files are as they were before the switch.
@@ -80,14 +81,14 @@ pub enum Step {
         idx: usize,
         /// The statement without its password.
         statement: String,
-        /// The statements that take it back, without passwords.
+        /// The statements that undo the statement, without passwords.
         undo: Vec<String>,
     },
     Fixed {
         idx: usize,
         state: Digest,
     },
-    /// looptax is about to take the statements back.
+    /// looptax is about to undo the statements.
     Unfixing {
         why: String,
     },
@@ -98,30 +99,30 @@ pub enum Step {
         holds: bool,
         words: String,
     },
-    /// The switch is complete; the last line, unless it is undone later.
+    /// The switch is complete. This is the last line, unless the switch is undone later.
     Ended {
         how: End,
     },
 }
 
-/// A connection as it was before a switch: a client that is found there again no longer uses the socket.
+/// A connection as it was before a switch. A client that is found on it again no longer uses the socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MovedFrom {
-    /// The address to which it went.
+    /// The address to which the connection led.
     pub tcp: SocketAddr,
-    /// The processes that were seen there with the application's account.
+    /// The processes with the application's account that were seen on the connection.
     pub kin: Vec<Kin>,
 }
 
-/// The programs of a web server's switch, which an undo has to find again.
+/// The programs of a web server's switch; an undo has to find these programs again.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackOf {
     pub front: ProgramOf,
-    /// The server that gets the web server's requests; `None` if its file stayed as it was.
+    /// The server behind the web server, which handles its requests; `None` if that server's file did not change.
     pub pool: Option<ProgramOf>,
-    /// The address at which that server listened.
+    /// The address at which the server behind the web server listened.
     pub tcp: SocketAddr,
-    /// The socket to which it was moved.
+    /// The socket to which the server behind the web server was moved.
     pub socket: PathBuf,
 }
 
@@ -133,24 +134,24 @@ pub struct ServerOf {
     pub tcp: SocketAddr,
     /// The socket that the server got, or already had.
     pub socket: PathBuf,
-    /// Whether the server already had the socket, and only got a longer queue.
+    /// Whether the server already had the socket, and the switch only made the socket's queue longer.
     #[serde(default)]
     pub had_socket: bool,
     /// The shell command that restarts the server.
     pub restart: String,
-    /// The command that removes the user from the server's group again.
+    /// The command that removes the application's user from the server's group again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub leave: Option<String>,
 }
 
 impl ServerOf {
-    /// Returns the change that the server keeps until it restarts with its old file.
+    /// Names what the server keeps until it restarts with its old file.
     pub fn gain(&self) -> &'static str {
         if self.had_socket { "its longer queue" } else { "its socket" }
     }
 }
 
-/// Finds the server of a switch in the switch's steps.
+/// Finds in a switch's steps the server whose own file the switch changed.
 pub(crate) fn server_of(steps: &[Step]) -> Option<&ServerOf> {
     steps.iter().find_map(|it| match it {
         Step::Moving { server, .. } => server.as_deref(),
@@ -158,7 +159,7 @@ pub(crate) fn server_of(steps: &[Step]) -> Option<&ServerOf> {
     })
 }
 
-/// Finds the programs of a web server's switch in the switch's steps.
+/// Finds in a switch's steps the programs of a web server's switch.
 pub(crate) fn stack_of(steps: &[Step]) -> Option<&StackOf> {
     steps.iter().find_map(|it| match it {
         Step::Moving { stack, .. } => stack.as_ref(),
@@ -166,7 +167,7 @@ pub(crate) fn stack_of(steps: &[Step]) -> Option<&StackOf> {
     })
 }
 
-/// A program that runs permanently.
+/// A program that keeps running, as opposed to a command.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ProgramOf {
     /// The program's name; its file may be an interpreter.
@@ -178,13 +179,13 @@ pub struct ProgramOf {
 #[serde(rename_all = "kebab-case")]
 pub enum End {
     Moved,
-    /// The server now admits the application over the socket; the application's own files are another switch.
+    /// The server now lets the application connect over the socket; the application's own files need another switch.
     Prepared,
-    /// The files are written, but nothing connected within the time, so nothing is proved.
+    /// The files are written, but nothing connected within the time limit, so nothing is proved.
     Unproved,
     /// The old files are back, because the switch did not work.
     PutBack,
-    /// The old files are back, because a person asked for that.
+    /// The old files are back, because a person requested it.
     Undone,
 }
 
@@ -200,7 +201,7 @@ impl End {
     }
 }
 
-/// A change that prepares the way for switches, and cannot be undone by files only.
+/// A change that makes switches possible, and cannot be undone by putting files back only.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "kebab-case")]
 pub enum Fix {
@@ -217,11 +218,11 @@ pub enum Fix {
 pub struct PlannedFile {
     /// The file's path, with links followed.
     pub path: PathBuf,
-    /// The name that the new file has before it takes the old file's place.
+    /// The name of the new file before it replaces the old file.
     pub(crate) staged: String,
     pub(crate) old: Digest,
     pub(crate) new: Digest,
-    /// The identity of the file's folder; `None` if the folder is made with the file.
+    /// The identity of the file's folder; `None` if the folder is created together with the file.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) folder: Option<Identity>,
     /// The file's user and group.
@@ -246,13 +247,13 @@ impl From<&Stat> for Identity {
 }
 
 impl Identity {
-    /// A mark for a part of a file name; no other folder gives the same mark.
+    /// Returns a text for a file name that identifies the folder; no other folder gives the same text.
     pub(crate) fn mark(self) -> String {
         format!("{:x}-{:x}", self.dev, self.ino)
     }
 }
 
-/// An open journal that no other process is working on.
+/// An open journal, locked so that no other process works on it.
 #[derive(Debug)]
 pub(crate) struct Journal {
     folder: PathBuf,
@@ -261,12 +262,12 @@ pub(crate) struct Journal {
 }
 
 impl Journal {
-    /// Makes a journal in a folder that does not have one yet.
+    /// Creates a journal in a folder that does not have a journal yet.
     pub(crate) fn create(folder: &Folder) -> Result<Self, SwitchError> {
         Self::locked(folder, folder.create(NAME, 0o600))
     }
 
-    /// Opens the journal of a switch that was begun earlier.
+    /// Opens the journal of a switch that was started earlier.
     pub(crate) fn open(folder: &Folder) -> Result<Self, SwitchError> {
         let mut journal = Self::locked(folder, folder.append_own(NAME))?;
         journal.steps = read(folder)?;
@@ -286,7 +287,7 @@ impl Journal {
         }
     }
 
-    /// Ends a line that was cut off, so that the next line is separate.
+    /// Completes a line that was cut off with a line end, so that the next step gets its own line.
     fn close_last_line(&mut self) -> Result<(), SwitchError> {
         let mut text = Vec::new();
         let mut file = &self.file;
@@ -304,7 +305,7 @@ impl Journal {
         let before = self.file.metadata().map(|it| it.len());
         let done = self.file.write_all(&line).and_then(|()| self.file.sync_data());
         if let (Err(_), Ok(before)) = (&done, before) {
-            // The next line has to start on a separate line.
+            // Cuts off the partly written line, so that the next step starts on its own line.
             let _cut_off = self.file.set_len(before);
         }
         self.or_failed(done)?;
@@ -317,7 +318,7 @@ impl Journal {
     }
 }
 
-/// Takes the lock, and waits a moment for it: a process that the last holder has just started has the lock too, until
+/// Takes the lock, and retries for a moment: a process that the last holder has just started also holds the lock until
 /// it executes its own program.
 fn lock(file: &File) -> rustix::io::Result<()> {
     let take = || rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
@@ -339,15 +340,15 @@ pub(crate) fn is_busy(folder: &Folder) -> bool {
     locked == Err(Errno::WOULDBLOCK)
 }
 
-/// Whether a journal has no complete line and no looptax process is working on it: the process that made it ended
-/// before it had a plan.
+/// Whether a journal has no complete line and no looptax process is working on it, which means that the process that
+/// made it ended before it had a plan.
 pub(crate) fn is_without_plan(folder: &Folder) -> bool {
     let begun = folder.read_own(NAME, MOST_BYTES);
     begun.is_ok_and(|it| !it.contains(&b'\n')) && !is_busy(folder)
 }
 
-/// Removes a folder that has no plan. The journal goes last, so that a folder that is only partly removed can still be
-/// recognised later.
+/// Removes a folder that has no plan. Removes the journal last, so that a partly removed folder can still be recognised
+/// later.
 pub(crate) fn discard(all: &Folder, id: &OsStr) -> io::Result<()> {
     let own = all.folder(id)?;
     for name in own.names()?.iter().filter(|it| *it != NAME) {
@@ -360,7 +361,7 @@ pub(crate) fn discard(all: &Folder, id: &OsStr) -> io::Result<()> {
 pub(crate) fn read(folder: &Folder) -> Result<Vec<Step>, SwitchError> {
     let unreadable = |why: String| SwitchError::Unreadable { path: folder.path().to_owned(), why };
     let bytes = match folder.read_own(NAME, MOST_BYTES) {
-        // looptax was killed before there was a journal.
+        // looptax was killed before it created the journal.
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         found => found.map_err(|error| unreadable(error.to_string()))?,
     };

@@ -1,9 +1,10 @@
-//! Moves applications to the socket: replaces their files as a whole, with a journal and a way back.
+//! Moves applications to the socket: replaces their files as a whole, keeps a journal, and can undo each switch.
 //!
-//! The only room that writes files that looptax did not make. `plan` and `stack` decide what would be written; `carry`
-//! writes it, makes programs read it, and proves it or puts it back. [`Work`] first stores the planned text, and
-//! records each step in a journal on disk before the step is done. After an interruption both show the state of the
-//! files ([`Switch::standing`]), and the switch can be finished or undone.
+//! Only this crate writes files that looptax did not create. `plan` and `stack` decide what to write; `carry` writes
+//! the files, makes programs read them, and either proves that the switch works or puts the old files back. [`Work`]
+//! stores the planned text first, and records each step in a journal on disk before the step is done. After an
+//! interruption the stored text and the journal show the state of the files ([`Switch::standing`]), and the switch can
+//! be finished or undone.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod before;

@@ -1,5 +1,5 @@
-//! A command that looptax runs to its end, and how the command is shown: a shell line, or a question for the program of
-//! a process.
+//! A command that looptax runs to its end, and the text that shows the command to a person. The command is a shell
+//! line, or a run of a process's own program with other arguments.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use looptax_host::program::{Answer, Ask, ProgramError, Subject, Variables};
 /// The suffix that the kernel adds to the name of a program that was replaced.
 const REPLACED: &str = " (deleted)";
 
-/// A command that looptax runs to its end: a shell line, or a question for the program of a process.
+/// A command that looptax runs to its end: a shell line, or a run of a process's own program with other arguments.
 #[derive(Debug, Clone)]
 pub struct Line {
     text: String,
@@ -20,8 +20,8 @@ pub struct Line {
 }
 
 impl From<&str> for Line {
-    /// A shell line. It runs with looptax's own rights, so make one only from what the caller of looptax ordered, or
-    /// for programs of the system.
+    /// Makes a shell line. A shell line runs with looptax's own rights, so make one only from text that the caller of
+    /// looptax ordered, or for programs of the system.
     fn from(text: &str) -> Self {
         let text = text.to_owned();
         let question = None;
@@ -30,7 +30,7 @@ impl From<&str> for Line {
 }
 
 impl Line {
-    /// Returns the command as a person types it and sees it.
+    /// Returns the command as a person would type it.
     pub fn text(&self) -> &str {
         &self.text
     }
@@ -46,39 +46,39 @@ impl From<Question> for Line {
     }
 }
 
-/// The commands that test files, and those that reload them afterwards, each in this order.
+/// The commands that test the files and the commands that reload them afterwards; both lists are in order of execution.
 #[derive(Debug, Default)]
 pub struct Commands {
-    /// The commands for a server's own file. That file is the first one: it is written, tested and read before any
-    /// other is written.
+    /// The commands for a server's own file. That file is the first in the switch: it is written, tested and read
+    /// before any other file is written.
     pub server: Option<ServerCommands>,
-    /// The commands that test the files before a program reads them.
+    /// The commands that test the files; they run before a program reads the files.
     pub tests: Vec<Line>,
     pub reloads: Vec<Line>,
 }
 
-/// The commands that make a server read its own file.
+/// The commands for a server's own file.
 #[derive(Debug, Default)]
 pub struct ServerCommands {
     pub tests: Vec<Line>,
     pub reloads: Vec<Line>,
-    /// The commands that make the server read its old file, after the applications have read theirs.
+    /// The commands that make the server read its old file; they run after the applications have read their old files.
     pub back: Vec<Line>,
 }
 
 impl Commands {
-    /// Returns all commands as a person types and sees them.
+    /// Returns all commands as a person would type them.
     pub fn texts(&self) -> Vec<&str> {
         let all = self.tests.iter().chain(&self.reloads);
         all.map(Line::text).collect()
     }
 }
 
-/// A question for the program of a process. The program runs as the owner of the process.
+/// A run of a process's own program with other arguments. The program runs as the owner of the process.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     pub(crate) process: Process,
-    /// The program's `argv[0]`; the program's path if no other name is needed.
+    /// The program's `argv[0]`; `None` if that is the program's path.
     pub(crate) name: Option<String>,
     pub(crate) words: Vec<String>,
     pub(crate) variables: Variables,
@@ -92,10 +92,10 @@ impl Question {
         line(&name, &self.words)
     }
 
-    /// Runs the program and returns its answer.
+    /// Runs the program and returns its output.
     ///
     /// # Errors
-    /// Why the program was not run, or gave no answer.
+    /// The reason why the program was not run, or gave no result.
     pub(crate) fn answer(&self, within: Duration, stop: Option<&AtomicBool>) -> Result<Answer, ProgramError> {
         Subject::hold(self.process.pid)?.ask(&Ask {
             name: self.name.as_ref().map(OsString::from),
@@ -107,14 +107,14 @@ impl Question {
     }
 }
 
-/// The program's file, even if a newer file has taken its place.
+/// Returns the path of the program's file, even if a newer file is at that path now.
 pub(crate) fn file_of(process: &Process) -> PathBuf {
     let path = process.program.clone().unwrap_or_default();
     let text = path.to_string_lossy();
     PathBuf::from(text.trim_end_matches(REPLACED))
 }
 
-/// Joins words, quoted for a shell.
+/// Joins a program and its arguments to a line, quoted for a shell.
 pub(crate) fn line(program: &str, words: &[String]) -> String {
     let words = words.iter().map(|it| &**it);
     let all: Vec<String> = std::iter::once(program).chain(words).map(quoted).collect();

@@ -1,4 +1,4 @@
-//! The switches of this user. Each has a folder with its journal and its old and new files.
+//! Lists the switches of this user. Each switch has a folder with its journal and its old and new files.
 
 use std::net::SocketAddr;
 
@@ -11,20 +11,20 @@ use crate::journal::{self, Fix, PlannedFile, ServerOf, StackOf, Step, server_of,
 use crate::settle::{self, look, original_of, standing};
 use crate::work::{Work, text_back};
 
-/// A switch from this or an earlier run.
+/// A switch, from this run of looptax or an earlier one.
 #[derive(Debug)]
 pub struct Switch {
     /// The switch's name: the day and a number.
     pub id: String,
-    /// When the switch was begun, as RFC 3339.
+    /// The time when the switch was started, as RFC 3339.
     pub at: String,
-    /// The subject of the switch, for a person.
+    /// The subject of the switch, for a person, such as `WordPress, mysql at 127.0.0.1:3306`.
     pub title: String,
-    /// The state of the switch by its journal.
+    /// The state of the switch, according to its journal.
     pub standing: SwitchStanding,
-    /// The switch's files, and what they hold at present.
+    /// The switch's files, with what each file holds at present.
     pub files: Vec<ListedFile>,
-    /// The change to something other than files, if this switch prepared the way for others.
+    /// The change to something other than files, if this switch only made later switches possible.
     pub fix: Option<Fix>,
     pub steps: Vec<Step>,
 }
@@ -40,12 +40,12 @@ impl Switch {
         }
     }
 
-    /// The programs of a web server's switch.
+    /// Returns the programs of a web server's switch.
     pub fn stack(&self) -> Option<&StackOf> {
         stack_of(&self.steps)
     }
 
-    /// Whether an application was moved from this address.
+    /// Whether the switch moved an application away from this address.
     pub fn moved_from(&self, tcp: SocketAddr) -> bool {
         self.steps.iter().any(|it| match it {
             Step::Moving { connections, .. } => connections.iter().any(|it| it.tcp == tcp),
@@ -53,13 +53,13 @@ impl Switch {
         })
     }
 
-    /// The server whose own file is the first file of the switch.
+    /// Returns the server whose own file is the first file of the switch.
     pub fn server(&self) -> Option<&ServerOf> {
         server_of(&self.steps)
     }
 }
 
-/// Lists all switches, oldest first, and separately the errors of those whose journal cannot be read.
+/// Lists all switches, oldest first, and in a second list the errors of the switches whose journal cannot be read.
 ///
 /// # Errors
 /// [`SwitchError::Read`] if the folder of all switches cannot be read.
@@ -71,12 +71,12 @@ pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError>
     };
     let (mut found, mut unread) = (Vec::new(), Vec::new());
     for name in folder.names().map_err(failed)? {
-        // Only folders are switches; the lock is in the same place.
+        // Only folders are switches; the lock file is next to them.
         let Ok(own) = folder.folder(&name) else {
             continue;
         };
         match read(&own, &name.to_string_lossy()) {
-            // looptax was killed before it had a plan, and touched no file.
+            // looptax was killed before it had a plan, and had not touched a file.
             Ok(None) => {}
             Ok(Some(switch)) => found.push(switch),
             Err(error) => unread.push(error),
@@ -86,8 +86,8 @@ pub fn list(kept: &Kept) -> Result<(Vec<Switch>, Vec<SwitchError>), SwitchError>
     Ok((found, unread))
 }
 
-/// Removes leftovers: folders of a looptax process that ended before it had a plan, and files that a switch left next
-/// to an application's files although it is undone. Those that cannot be removed are left for the next call.
+/// Removes leftovers: folders of a looptax process that ended before it had a plan, and files that an undone switch
+/// left next to an application's files. A leftover that cannot be removed stays until the next call.
 pub(crate) fn sweep(kept: &Kept) {
     let Ok(all) = kept.open() else {
         return;
@@ -101,7 +101,7 @@ pub(crate) fn sweep(kept: &Kept) {
             continue;
         }
         match journal::read(&own) {
-            // The folder was made in vain, or is about to be filled; it is removed only while it is empty.
+            // The folder was left without a plan, or is about to be filled; it is removed only if it is empty.
             Ok(steps) if steps.is_empty() => {
                 let _not_empty = all.remove_folder(&name);
             }
@@ -133,7 +133,7 @@ fn read(folder: &Folder, id: &str) -> Result<Option<Switch>, SwitchError> {
             SwitchStanding::Interrupted | SwitchStanding::Planned if journal::is_busy(folder) => {
                 SwitchStanding::UnderWay
             }
-            // Its journal could not be written any more when the switch was half way back.
+            // The undo stopped half way, and its start could not be written to the journal.
             SwitchStanding::Moved | SwitchStanding::Unproved if holds(FileHolds::Old) && holds(FileHolds::New) => {
                 SwitchStanding::Interrupted
             }
@@ -145,20 +145,20 @@ fn read(folder: &Folder, id: &str) -> Result<Option<Switch>, SwitchError> {
     }))
 }
 
-/// A file as the way back of a switch would write it.
+/// A file as an undo of the switch would write it.
 #[derive(Debug)]
 pub struct ComingBack {
     pub path: String,
     pub now: Vec<u8>,
-    /// Empty for a file that would be removed.
+    /// The contents after the undo; empty if the undo would remove the file.
     pub then: Vec<u8>,
 }
 
-/// Lists the files that the way back of a switch would write, without those that already have their old contents.
+/// Lists the files that an undo of a switch would write, without the files that already have their old contents.
 /// Changes nothing.
 ///
 /// # Errors
-/// The errors of [`Work::put_back`] before it writes.
+/// The errors that [`Work::put_back`] returns before it writes.
 pub fn coming_back(kept: &Kept, id: &str) -> Result<Vec<ComingBack>, SwitchError> {
     let failed = |source| SwitchError::Read { path: kept.folder.clone(), source };
     let folder = kept.open().and_then(|it| it.folder(id)).map_err(failed)?;
@@ -180,8 +180,8 @@ pub fn coming_back(kept: &Kept, id: &str) -> Result<Vec<ComingBack>, SwitchError
     Ok(back.into_iter().filter(|it| it.now != it.then).collect())
 }
 
-/// Opens a switch that was begun earlier, to finish or undo it. Files that a killed looptax left next to the switch's
-/// files are settled first.
+/// Opens a switch that was started earlier, to finish or undo it. First settles the files that a killed looptax left
+/// next to the switch's files.
 ///
 /// # Errors
 /// [`SwitchError::Unknown`], [`SwitchError::Busy`], `Unreadable` or `Journal`.

@@ -1,4 +1,4 @@
-//! The plan for the switch of a file: which connections move, which bytes change, and the objections. Writes nothing.
+//! Plans the switch of a file: which connections move, which bytes change, and which objections exist. Writes nothing.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -21,23 +21,23 @@ use crate::work::Edited;
 
 #[derive(Debug, Clone, Copy)]
 pub struct Wish<'a> {
-    /// The file, as the person passed it.
+    /// The file's path, as the person passed it.
     pub path: &'a Path,
-    /// The other file, if a web server moves together with its upstream; either file may be the first.
+    /// The path of the second file, if a web server and its upstream are switched together; the order does not matter.
     pub other: Option<&'a Path>,
     pub pid: Option<u32>,
-    /// The numbers of the connections to move, from one; empty means all that can move.
+    /// The numbers of the connections to move, starting at one; empty means all connections that can move.
     pub only: &'a [usize],
-    /// The application's name, if the file may belong to several.
+    /// The application's name, if the file may belong to several applications.
     pub application: Option<&'a str>,
-    /// Whether the file describes containers that are to share the folder of the socket.
+    /// Whether the file describes containers that should share the socket's folder.
     pub containers: bool,
     /// The user as which the application runs.
     pub user: Option<&'a str>,
     pub socket: Option<&'a Path>,
-    /// How many connections open together, if the person passed that.
+    /// How many connections to open at the same time, if the person passed that number.
     pub n_connections: Option<u32>,
-    /// The command that reloads both programs, if that is not done by their own signal or service.
+    /// The command that reloads both programs, if their own signals or services are not to be used.
     pub reload: Option<&'a str>,
     /// Whether looptax may restart a server.
     pub restart: Restart<'a>,
@@ -46,7 +46,7 @@ pub struct Wish<'a> {
 /// Whether looptax may restart a server, and the command for it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Restart<'a> {
-    /// No person has agreed to a restart.
+    /// The person has not agreed to a restart.
     #[default]
     NotAgreed,
     ByItsService,
@@ -54,7 +54,7 @@ pub enum Restart<'a> {
 }
 
 impl<'a> Wish<'a> {
-    /// A wish to move all connections of a file.
+    /// Returns the options for moving all connections of a file.
     pub fn of(path: &'a Path) -> Self {
         Self {
             path,
@@ -74,11 +74,11 @@ impl<'a> Wish<'a> {
 
 /// The work of a switch: the files, the commands that test and reload them, and the proof.
 pub struct Subject {
-    /// The application's file, or the first of a web server's two files.
+    /// The application's file, or the first of the two files of a web server's switch.
     pub file: PathBuf,
     pub plan: Plan,
-    /// The commands that test the files, and those that reload them. There is no command to reload them if the caller
-    /// has to pass one.
+    /// The commands that test the files, and the commands that reload them. The list of reloads is empty if the caller
+    /// has to pass the command.
     pub commands: Commands,
     pub proof: Box<dyn Proof>,
 }
@@ -88,12 +88,12 @@ pub struct Plan {
     pub connections: Vec<Planned>,
     /// The parts of the file that looptax did not understand.
     pub unread: Vec<String>,
-    /// The files with their new text: the file that was passed, or the files that set its values. Empty if nothing is
-    /// written.
+    /// The files with their new text: the file that was passed, or the files that set the variables in it. Empty if
+    /// nothing is written.
     pub edited: Vec<Edited>,
-    /// The same files as people see them: the lines that change, without passwords, and remarks on each file.
+    /// The same files as a person sees them: the lines that change, without passwords, and remarks on each file.
     pub files: Vec<SwitchFile>,
-    /// The command that reloads such files, if a restart of the application is not enough.
+    /// The command that reloads files of this kind, if a restart of the application is not enough.
     pub reload: Option<String>,
 }
 
@@ -101,9 +101,9 @@ pub struct Plan {
 pub struct Planned {
     pub found: Switchable,
     pub fate: SwitchFate,
-    /// Index of the connection's change that moves it.
+    /// The index of the change that moves the connection.
     pub change_idx: Option<usize>,
-    /// The applications of which the person has to name one: those that fit, or all that looptax knows.
+    /// The applications to choose from, if the person has to pass one: those that fit, or all that looptax knows.
     pub may_be: Vec<String>,
 }
 
@@ -120,7 +120,8 @@ impl Planned {
         }
     }
 
-    /// Returns a burst of as many connects over the socket as come together; `None` if their number is not known.
+    /// Returns a burst over the socket with `n` connections, or else with as many as the application opens at once;
+    /// `None` if that number is not known.
     fn burst(&self, n: Option<u32>) -> Option<Burst> {
         let (socket, address) = (self.found.socket.as_ref()?, self.found.address.as_ref()?);
         let n_connections = n.or(self.found.at_once.as_ref().map(|it| it.n))?;
@@ -140,17 +141,17 @@ impl Planned {
     }
 }
 
-/// A file that was read and is held open, with the variables that are set elsewhere for it.
+/// A file that was read and is held open, with the variables for it that are set in other files.
 pub struct FileToSwitch<'a> {
     wish: Wish<'a>,
     text: Text,
-    /// The unit of the server's container: its name and its text.
+    /// The unit of the server's container: the unit's name and text.
     server_unit: Option<(String, Text)>,
     followed: Followed,
 }
 
 impl<'a> FileToSwitch<'a> {
-    /// Reads the file, and the variables that are set elsewhere for it.
+    /// Reads the file, and the variables for it that are set elsewhere.
     ///
     /// # Errors
     /// If the file, or the environment of its process, cannot be read.
@@ -169,7 +170,7 @@ impl<'a> FileToSwitch<'a> {
         Ok(Self { server_unit: Some(unit), ..Self::read(wish)? })
     }
 
-    /// Reads the file, and no variables that are set elsewhere for it.
+    /// Reads the file, but no variables that are set elsewhere.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -201,14 +202,14 @@ impl<'a> FileToSwitch<'a> {
         Ok(wanted.map(|(_, address, tcp)| (address, tcp)).collect())
     }
 
-    /// Returns the user of the PHP-FPM pool whose section names the connection: the pool's own processes connect only
-    /// for an instant.
+    /// Returns the user of the PHP-FPM pool whose section contains the connection. The pool's own processes are
+    /// connected only for an instant, so they do not show the user.
     pub(crate) fn user_of_pool(&self, label: &str) -> Option<String> {
         let pool = Section::find(&self.text.content, label)?;
         pool.value("pm").and(pool.value("user"))
     }
 
-    /// The owner of the file that was read.
+    /// Returns the owner of the file that was read.
     pub(crate) fn owner(&self) -> Option<u32> {
         self.text.original.stat().ok().flatten().map(|it| it.st_uid)
     }
@@ -220,19 +221,19 @@ impl<'a> FileToSwitch<'a> {
     /// Plans the switch of the file.
     ///
     /// # Errors
-    /// If the file names no connection, or not one that is wanted.
+    /// If the file names no connection, or none of the wanted connections.
     pub fn plan(self, around: Around<'_>) -> Result<Plan, Failure> {
         self.plan_with(around, |_, found| found)
     }
 
-    /// Returns the file's connections as they would be on a socket that does not exist yet, each with its index: see
+    /// Returns the file's connections, each with its index, as they would be with a socket that does not exist yet: see
     /// [`Sources::for_socket`].
     pub(crate) fn for_socket(&self, socket: &Path) -> Result<Vec<(usize, Switchable)>, Failure> {
         let all = Sources::for_socket(&self.text(), socket)?.into_iter().enumerate();
         Ok(all.filter(|(idx, _)| self.is_wanted(*idx)).collect())
     }
 
-    /// Plans the switch of the file; `answer` may replace what was found of a connection.
+    /// Plans the switch of the file; `answer` may replace the facts that looptax found about a connection.
     ///
     /// # Errors
     /// As [`Self::plan`].
@@ -255,8 +256,8 @@ impl<'a> FileToSwitch<'a> {
         self.plan_of(found, &sources, |idx, found| planned(answer(idx, found), wish.application))
     }
 
-    /// Plans the switch by the file's text only: each server is assumed to have the given socket, or else the usual
-    /// one. Nothing of this machine is read except for files in the same folder.
+    /// Plans the switch from the file's text only, and assumes that each server has the given socket, or else the usual
+    /// socket. Reads nothing of this machine except files in the same folder.
     ///
     /// # Errors
     /// If no application has the given name.
@@ -292,7 +293,7 @@ impl<'a> FileToSwitch<'a> {
     }
 }
 
-/// Finds the places where the variables are set on which the file's connections depend.
+/// Finds where the variables are set on which the file's connections depend.
 fn followed(file: &FileText<'_>) -> Result<Followed, Failure> {
     let names = sources::variables(file)?;
     if names.is_empty() {
@@ -314,7 +315,7 @@ fn planned(found: Switchable, application: Option<&str>) -> Planned {
     Planned::new(found, fate)
 }
 
-/// Plans a connection whose server has a socket that would work.
+/// Plans the switch of a connection whose server has a usable socket.
 fn moved(found: Switchable, application: Option<&str>) -> Planned {
     let mut planned = Planned::new(found, SwitchFate::WhichApplication);
     let found = &planned.found;
@@ -330,11 +331,12 @@ fn moved(found: Switchable, application: Option<&str>) -> Planned {
     planned
 }
 
-/// Returns the index of the change for the right application, or of any change if all write the same bytes.
+/// Returns the index of the change for the named application, or of the first change if all changes write the same
+/// bytes.
 fn which(found: &Switchable, application: Option<&str>) -> Option<usize> {
     let mut titles = found.checked.changes.iter().map(|it| &it.title);
     let named = application.and_then(|name| titles.position(|it| it.eq_ignore_ascii_case(name)));
-    // The application of a call is not known, but its driver is.
+    // If the connection is a call in a program's text, its application is not known, but its driver is.
     let is_known = !found.is_known_by_names && found.moves.windows(2).all(|pair| pair[0] == pair[1]);
     named.or_else(|| is_known.then_some(0))
 }
@@ -345,19 +347,20 @@ pub(crate) struct Edits {
     pub(crate) here: Vec<Rewrite>,
     variables: Vec<Variable>,
     near: Vec<String>,
-    /// The edit of the unit of the server's container.
+    /// The edit of the unit file of the server's container.
     beside: Option<Beside>,
 }
 
 impl Edits {
-    /// Adds the edits that move a connection. Two different edits of the same bytes or variable are left to people.
+    /// Adds the edits that move a connection. If two connections need different edits of the same bytes or variable, a
+    /// person has to decide.
     pub(crate) fn take(&mut self, planned: &mut Planned, text: &str, followed: &Followed) {
         let Some(idx) = planned.change_idx else {
             return;
         };
         let own = planned.found.moves[idx].clone().unwrap_or_default();
         let own_lines = own.own;
-        // A part of a file that several connections share is written once.
+        // If several connections share a part of a file, that part is written once.
         let added = own.here.into_iter().filter(|it| !self.here.contains(it));
         let here: Vec<Rewrite> = self.here.iter().cloned().chain(added).collect();
         let added = { own.variables.into_iter() }.filter(|it| !self.variables.contains(it));
@@ -365,7 +368,7 @@ impl Edits {
         let own = planned.found.variables.iter().cloned();
         let near: Vec<String> = self.near.iter().cloned().chain(own).collect();
         let is_writable = variables.is_empty() || followed.edits(&variables, &near).is_some();
-        // By now the variables for a container's own environment have a place in this file.
+        // At this point each variable of a container's own environment has a place in this file.
         if rewritten(text, &here).is_some() && is_writable && own_lines.is_empty() {
             let beside = planned.found.beside.clone().or_else(|| self.beside.take());
             *self = Self { here, variables, near, beside };
@@ -419,7 +422,7 @@ impl Edits {
                 plan.without_set_elsewhere();
             }
             Some(_) => {
-                // A value that is set elsewhere is shown in the file that sets it.
+                // A value that is set in another file is shown with that file.
                 lines.retain(|it| it.line.is_some() || self.variables.is_empty());
                 if let Some(edited) = text.edited(&here) {
                     plan.add(edited, file.wish.path, lines);
@@ -441,17 +444,17 @@ impl Edits {
 }
 
 impl Plan {
-    /// The connections in the form in which they are saved, with numbers and without passwords.
+    /// Returns the connections in the form in which they are saved, with numbers and without passwords.
     pub fn connections(&self) -> Vec<SwitchConnection> {
         let numbered = self.connections.iter().zip(1..);
         numbered.map(|(it, number)| it.saved(number)).collect()
     }
 
-    /// Returns a burst for each socket to which connections move, with this many connects or, without a number, as many
-    /// as were counted.
+    /// Returns a burst for each socket to which connections move, each with `n` connections, or without `n` with as
+    /// many as the application was found to open at once.
     ///
     /// # Errors
-    /// If nothing counts the connections, or if there is no socket to connect to.
+    /// If that number is not known, or if there is no socket to connect to.
     pub fn bursts(&self, n: Option<u32>) -> Result<Vec<Burst>, Failure> {
         let mut all: Vec<Burst> = Vec::new();
         for planned in { self.connections.iter() }.filter(|it| it.moves()) {
@@ -474,7 +477,7 @@ impl Plan {
         Ok(all)
     }
 
-    /// Adds a file to write; `named` is its path as the person passed it.
+    /// Adds a file to the files to write; `named` is its path as the person passed it.
     pub(crate) fn add(&mut self, edited: Edited, named: &Path, lines: Vec<Edit>) {
         self.files.push(SwitchFile {
             path: edited.original.path().display().to_string(),
@@ -484,7 +487,7 @@ impl Plan {
         self.edited.push(edited);
     }
 
-    /// Adds the unit of a server's container, and the unit of a volume that does not exist yet.
+    /// Adds the unit of a server's container, and the unit of a volume if the volume does not exist yet.
     fn add_beside(&mut self, beside: Beside, server: Text) -> Result<(), Failure> {
         if let Some((name, text)) = beside.new {
             let path = server.original.path().with_file_name(name);
@@ -499,7 +502,7 @@ impl Plan {
         Ok(())
     }
 
-    /// Removes from the advice that a value is set elsewhere, because looptax knows that place and writes it.
+    /// Removes the sentence that a value is set elsewhere from the advice: looptax knows that file and writes it.
     fn without_set_elsewhere(&mut self) {
         let connections = self.connections.iter_mut();
         for change in connections.flat_map(|it| &mut it.found.checked.changes) {
@@ -514,7 +517,7 @@ impl Plan {
     }
 }
 
-/// The lines of the connections that move, each line once.
+/// Returns the changed lines of the connections that move, each line once.
 pub(crate) fn lines(connections: &[Planned]) -> Vec<Edit> {
     let change = |it: &Planned| it.found.checked.changes.get(it.change_idx?).cloned();
     let mut lines: Vec<Edit> = Vec::new();

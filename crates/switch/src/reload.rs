@@ -1,4 +1,4 @@
-//! The command that makes an application read its files again: which command that may be, and how looptax runs it.
+//! Determines which command makes an application read its files again, and runs it.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -20,11 +20,11 @@ use rustix::process::{Pid, Signal, kill_process, kill_process_group};
 use crate::clock::Since;
 use crate::line::{Line, Question};
 
-/// Show at most this many bytes of the command's output.
+/// The maximum number of bytes of the command's output that are shown.
 const MOST_BYTES: u64 = 4 << 10;
-/// The output is kept in memory. Of a longer output only this much is kept, from the end.
+/// The command's output is kept in memory. If it is longer than this, only its end is kept.
 const MOST_KEPT: u64 = 1 << 20;
-/// looptax's own variables, which a program that reads its files must not get.
+/// looptax's own variables, which the command must not get.
 const SECRETS: [&str; 2] = ["LOOPTAX_PASSWORD", "LOOPTAX_ADMIN_PASSWORD"];
 const STEP: Duration = Duration::from_millis(20);
 
@@ -51,8 +51,8 @@ fn unit_of(process: &Process) -> Option<&str> {
     is_service.then_some(&**unit)
 }
 
-/// Returns the unit if the process is its main process: in a service with several programs (supervisord's, a cron
-/// job's) no single program represents the unit.
+/// Returns the unit if the process is the unit's main process. In a unit with several programs (those of supervisord or
+/// of a cron job) no single program represents the unit.
 pub(crate) fn main_unit_of(process: &Process) -> Option<&str> {
     unit_of(process).filter(|unit| main_pid(unit) == Some(process.pid))
 }
@@ -67,12 +67,12 @@ fn main_pid(unit: &str) -> Option<u32> {
     String::from_utf8_lossy(&output.stdout).trim().parse().ok()
 }
 
-/// Returns the command that reloads a process through the service whose main process it is.
+/// Returns the command that reloads a process through its service, if the process is that service's main process.
 pub(crate) fn reload_of_unit(process: &Process) -> Option<String> {
     main_unit_of(process).map(|unit| format!("systemctl reload-or-restart {unit}"))
 }
 
-/// Runs a command. Processes that a shell leaves in the background keep running.
+/// Runs a command and waits for it. Processes that a shell leaves in the background keep running.
 ///
 /// # Errors
 /// If no shell can be started, or the reason why the program was not run.
@@ -105,7 +105,7 @@ fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     for name in SECRETS {
         shell.env_remove(name);
     }
-    // The shell leads a process group: when its time is over, the processes that it started end with it.
+    // The shell leads a process group, so the processes that it started can be ended together with it.
     let mut child = shell.process_group(0).spawn()?;
     let start = Since::now();
     let code = loop {
@@ -121,7 +121,7 @@ fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
         forget_what_is_old(&output);
         thread::sleep(STEP);
     };
-    // Nothing reads the output of background processes any more.
+    // Nothing reads the output of the processes in the background, so the output must not grow.
     let _said_enough = fcntl_add_seals(&output, SealFlags::GROW);
     let length = output.metadata()?.len();
     output.seek(io::SeekFrom::Start(length.saturating_sub(MOST_BYTES)))?;
@@ -130,12 +130,12 @@ fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     Ok(Ran { code, said: String::from_utf8_lossy(&said).trim().to_owned() })
 }
 
-/// Kills the shell's group, and every process that it started and that left the group.
+/// Kills the shell's process group, and also every descendant that left the group.
 fn end_with_descendants(shell: &Child) {
     let mut family = BTreeSet::from([shell.id()]);
-    // A child may be listed before its parent.
+    // A child process may be listed before its parent.
     while any_process(|it| family.contains(&it.parent) && family.insert(it.pid)) {}
-    // Each process may have ended by itself.
+    // Each process may have ended in the meantime.
     let _ended = kill_process_group(Pid::from_child(shell), Signal::KILL);
     for pid in family.into_iter().filter(|it| *it != shell.id()) {
         let pid = i32::try_from(pid).ok().and_then(Pid::from_raw);
@@ -143,13 +143,13 @@ fn end_with_descendants(shell: &Child) {
     }
 }
 
-/// Frees the memory of old output.
+/// Frees the memory of the part of the output that is no longer needed.
 fn forget_what_is_old(output: &File) {
     let length = output.metadata().map_or(0, |it| it.len());
     let old = length.saturating_sub(MOST_BYTES);
     let kept = output.metadata().map_or(0, |it| it.blocks() * 512);
     if kept > MOST_KEPT {
-        // If the memory cannot be freed, the output stays.
+        // If the memory cannot be freed, the old output stays.
         let _forgotten = fallocate(output, FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE, 0, old);
     }
 }
@@ -167,7 +167,7 @@ mod tests {
         let minute = Duration::from_secs(60);
         let done = ran("echo out; echo err >&2; exit 3", minute);
         assert_eq!((done.code, &*done.said), (Some(3), "out\nerr"));
-        // A process in the background holds its output, and is not waited for.
+        // A background process holds the output open, but the command is complete without it.
         let done = ran("sleep 5 & echo begun", minute);
         assert_eq!((done.code, &*done.said), (Some(0), "begun"));
     }
@@ -189,7 +189,7 @@ mod tests {
     fn a_command_without_end_is_ended() {
         let done = ran("exec sleep 1000", Duration::from_millis(50));
         assert_eq!(done.code, None);
-        // With what it started and waits for.
+        // The shell ends together with the processes that it started and waits for.
         for command in ["sleep 1000 & echo $!; wait", "setsid -w sh -c 'echo $$; sleep 1000'"] {
             let done = ran(command, Duration::from_millis(500));
             assert_eq!(done.code, None);

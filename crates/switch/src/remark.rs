@@ -1,6 +1,7 @@
-//! Remarks for a person before a file is written: other programs that write it, and reasons why it cannot be written.
+//! Remarks on a file for a person before the file is written: other programs that also write it, and reasons why it
+//! cannot be written.
 //!
-//! Reads only, and starts nothing: another user's folder may contain settings that would run with looptax's rights.
+//! Only reads, and starts no program: another user's folder may contain settings that would run with looptax's rights.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -10,9 +11,9 @@ use rustix::fs::{IFlags, StatVfsMountFlags, fstatvfs, ioctl_getflags};
 
 use crate::file::{Original, State};
 
-/// Programs note in the first lines of a file that they wrote it.
+/// How many lines at the start of a file are searched: programs that write a file mark it there.
 const HEAD_LINES: usize = 20;
-/// Programs that overwrite files, and their marks in those files, in lower case.
+/// Programs that overwrite files, and the marks in those files, in lower case.
 const MANAGERS: [(&str, &str); 8] = [
     ("ansible managed", "Ansible"),
     ("managed by ansible", "Ansible"),
@@ -24,11 +25,11 @@ const MANAGERS: [(&str, &str); 8] = [
     ("managed by terraform", "Terraform"),
 ];
 
-/// More bytes than any package's list of conffiles has.
+/// The maximum number of bytes of a package's list of conffiles that are read; real lists are shorter.
 const MOST_LIST_BYTES: u64 = 1 << 20;
 
-/// Builds a remark about a file. A remark is needed if the change may be undone, or may be wrong for another program,
-/// without any sign of that.
+/// Builds a remark about a file. A remark is needed if another program may overwrite the change, or the change may be
+/// wrong for another program, and nothing would show it.
 pub(crate) fn remark(code: FileRemarkCode, words: impl Into<String>) -> FileRemark {
     use FileRemarkCode as Code;
     FileRemark {
@@ -115,9 +116,9 @@ fn manager(bytes: &[u8]) -> Option<&'static str> {
     named.map(|(_, name)| *name)
 }
 
-/// The package that lists the file among its conffiles.
+/// Returns the package that lists the file among its conffiles.
 fn package_of(info: &Path, path: &Path) -> Option<String> {
-    // Conffiles are only in this folder.
+    // Conffiles are only in `/etc`.
     path.starts_with("/etc").then_some(())?;
     let path = path.to_str()?;
     read::list(info).ok()?.into_iter().find_map(|list| {

@@ -1,10 +1,10 @@
-//! Replaces one file: a new file with the old one's attributes and other bytes is made next to it, and takes its place
-//! in one step.
+//! Replaces one file: makes a new file next to the old one, with its attributes and other bytes, and puts it in the old
+//! file's place in one step.
 //!
-//! The two exchange their names (`RENAME_EXCHANGE`), so that the previous file is still available: if it is not the
-//! file that was read, another process wrote it in the meantime, and the names are exchanged back. On a file system
-//! that cannot do this, looptax compares the file once more and renames the new one over it. There remains an instant
-//! in which another process's text would be lost.
+//! The two files exchange their names (`RENAME_EXCHANGE`), so the previous file is still available. If the previous
+//! file is not the file that was read, another process wrote it in the meantime, and the names are exchanged back. On a
+//! file system that cannot exchange names, looptax compares the file once more and renames the new file over it. Text
+//! that another process writes between the comparison and the rename is lost.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -19,21 +19,22 @@ use crate::SwitchError;
 use crate::create::create;
 use crate::file::{MOST_BYTES, Original, State, part_of};
 
-/// The kernel's own limits, for the names of all attributes together, and for the value of one.
+/// The kernel's own limits: for the names of all attributes together, and for the value of one attribute.
 const MOST_ATTRIBUTE_BYTES: usize = 1 << 16;
 
-/// Replaces the file in `original` with the bytes in `new`, by way of a file next to it called `staged`.
+/// Replaces the file in `original` with the bytes in `new`. The new bytes are first written to a file next to it,
+/// called `staged`.
 ///
-/// Owner, permissions, access lists and every other attribute are those of the old file. The modification time is new,
-/// since programs notice a change by it.
+/// Owner, permissions, access lists and every other attribute stay the same. The modification time is new, because
+/// programs recognise a change by it.
 ///
-/// Creates the file instead if it did not exist.
+/// If the file did not exist, creates it.
 pub(crate) fn replace(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
     replace_and(original, new, staged, |folder, old| folder.remove(old))
 }
 
-/// Does the same, but the old file keeps the name `staged`, so that the way back needs no disk space
-/// (`settle::give_back`).
+/// Replaces the file like [`replace`], but keeps the old file with the name `staged`, so that putting it back needs no
+/// disk space (`settle::give_back`).
 pub(crate) fn replace_and_keep(original: &Original, new: &[u8], staged: &OsStr) -> Result<(), SwitchError> {
     replace_and(original, new, staged, |_, _| Ok(()))
 }
@@ -54,14 +55,14 @@ fn replace_and(
     let failed = |what| move |source: io::Error| SwitchError::Stage { path: original.path.clone(), what, source };
     let made = folder.create(&part, 0o600).map_err(failed("its folder does not accept a new file"))?;
     if let Err((what, error)) = stage((folder, file), made, new) {
-        // If removing fails, the target file is still unchanged.
+        // Even if the part file cannot be removed, the target file is unchanged.
         let _gone = folder.remove(&part);
         return Err(failed(what)(error));
     }
     take_place(original, folder, (&part, staged), with_old)
 }
 
-/// Fills the new file, and writes it to disk. The error names what could not be done.
+/// Fills the new file and writes it to disk. The error names the action that failed.
 fn stage((folder, old): (&Folder, &File), mut file: File, new: &[u8]) -> Result<(), (&'static str, io::Error)> {
     let failed = |what| move |source| (what, source);
     file.write_all(new).map_err(failed("it was not written completely"))?;
@@ -69,7 +70,7 @@ fn stage((folder, old): (&Folder, &File), mut file: File, new: &[u8]) -> Result<
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     fchown(&file, Some(owner), Some(group))
         .map_err(|error| ("its owner cannot be set to that of the old file", error.into()))?;
-    // A configuration file does not need the setuid and setgid bits.
+    // A configuration file does not need the setuid and setgid bits, so they are not copied.
     fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777))
         .map_err(|error| ("its permissions cannot be set", error.into()))?;
     copy_attributes(old, &file).map_err(failed("its attributes cannot be kept"))?;
@@ -77,8 +78,8 @@ fn stage((folder, old): (&Folder, &File), mut file: File, new: &[u8]) -> Result<
     folder.sync().map_err(failed("its folder could not be flushed to the disk"))
 }
 
-/// Gives `to` the attributes of `from` (access lists, labels, user attributes), and removes those that its folder gave
-/// it.
+/// Gives `to` the attributes of `from` (access lists, labels, user attributes), and removes attributes that `to` has
+/// only from its folder.
 fn copy_attributes(from: &File, to: &File) -> io::Result<()> {
     let wanted = attribute_names(from)?;
     for name in attribute_names(to)? {
@@ -104,7 +105,7 @@ fn attribute_names(file: &File) -> io::Result<Vec<OsString>> {
     let names = names[..n_bytes].split(|byte| *byte == 0);
     let names = names.filter(|name| !name.is_empty());
     Ok(names
-        // Capabilities are for programs that are executed, not for configuration files.
+        // Capabilities are for programs that are executed, so a configuration file does not need them.
         .filter(|name| *name != b"security.capability")
         .map(|name| OsString::from_vec(name.to_vec()))
         .collect())
@@ -152,7 +153,7 @@ fn take_place(
     outcome.and_then(|()| folder.sync()).map_err(failed)
 }
 
-/// Gives the old file its name back, and removes looptax's file, which had that name in the meantime.
+/// Gives the old file its name back, and removes looptax's file, which has that name now.
 pub(crate) fn exchange_back(folder: &Folder, staged: &OsStr, name: &OsStr) -> io::Result<()> {
     folder.exchange(staged, name)?;
     folder.remove(staged)?;

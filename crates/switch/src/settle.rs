@@ -1,4 +1,4 @@
-//! Finds the state of a switch's file, and the files that a killed looptax left next to it.
+//! Determines the state of a switch's file, and removes the files that a killed looptax left next to it.
 
 use std::ffi::OsStr;
 use std::io;
@@ -14,7 +14,7 @@ use crate::file::{MOST_BYTES, Original, part_of};
 use crate::journal::{Identity, PlannedFile, Step};
 use crate::replace::exchange_back;
 
-/// The state of a switch by its steps, if no looptax process is working on it.
+/// Returns the state of a switch according to its steps, if no looptax process is working on it.
 pub(crate) fn standing(steps: &[Step]) -> SwitchStanding {
     match steps.last() {
         None | Some(Step::Planned { .. } | Step::Moving { .. }) => SwitchStanding::Planned,
@@ -23,10 +23,10 @@ pub(crate) fn standing(steps: &[Step]) -> SwitchStanding {
     }
 }
 
-/// Opens the folder of a file, if it is the very folder in which the switch wrote.
+/// Opens the folder of a file, if it is the same folder in which the switch wrote.
 ///
 /// # Errors
-/// The kernel's error, also for a link on the way, and `InvalidData` if the path leads to another folder.
+/// The kernel's error, also if the path contains a link; `InvalidData` if the path leads to another folder.
 pub(crate) fn folder_of(file: &PlannedFile) -> io::Result<Folder> {
     let folder = Folder::open(file.path.parent().unwrap_or(&file.path))?;
     let found = Identity::from(&folder.stat()?);
@@ -37,7 +37,7 @@ pub(crate) fn folder_of(file: &PlannedFile) -> io::Result<Folder> {
     Ok(folder)
 }
 
-/// Why an object cannot be a file of the switch; `None` if it can.
+/// Returns the reason why an object cannot be a file of the switch; `None` if it can be one.
 fn objection(file: &PlannedFile, stat: &Stat) -> Option<String> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {}
@@ -52,7 +52,8 @@ fn objection(file: &PlannedFile, stat: &Stat) -> Option<String> {
     })
 }
 
-/// The error if a file of a switch was not read or replaced: the file is not the switch's, or the kernel's reason.
+/// Returns the error for a file that was not read or replaced: either the file is not the switch's file, or the kernel
+/// gave a reason.
 pub(crate) fn not_read(file: &PlannedFile, source: io::Error) -> SwitchError {
     let path = file.path.clone();
     let found = looptax_host::refusal(&source).map(ToString::to_string);
@@ -66,10 +67,10 @@ pub(crate) fn not_read(file: &PlannedFile, source: io::Error) -> SwitchError {
     }
 }
 
-/// Opens the present file of a switch and its folder, so that it can be replaced.
+/// Opens the file of a switch as it is at present, together with its folder, so that it can be replaced.
 ///
 /// # Errors
-/// [`SwitchError::Foreign`] for a file that the switch cannot have written; [`SwitchError::Read`].
+/// [`SwitchError::Foreign`] for a file that the switch cannot have written; [`SwitchError::Read`] otherwise.
 pub(crate) fn original_of(file: &PlannedFile) -> Result<Original, SwitchError> {
     let path = || file.path.clone();
     let foreign = |found: String| SwitchError::Foreign { path: path(), found };
@@ -124,9 +125,9 @@ fn lies(folder: &Folder, name: &OsStr, file: &PlannedFile) -> FileHolds {
     }
 }
 
-/// Gives a file that is still as the switch wrote it its old bytes back, by exchanging it with the old file, which was
-/// kept next to it: a full disk does not prevent that. Returns false, and does nothing, if one of the two is not that
-/// file any more.
+/// Gives a file its old bytes back, by exchanging it with the old file, which was kept next to it; this works even on a
+/// full disk. Returns false, and does nothing, if the file is not as the switch wrote it, or if the file next to it is
+/// not the old file.
 pub(crate) fn give_back(file: &PlannedFile) -> io::Result<bool> {
     let folder = folder_of(file)?;
     let staged = OsStr::new(&file.staged);
@@ -134,9 +135,9 @@ pub(crate) fn give_back(file: &PlannedFile) -> io::Result<bool> {
     if (lies(&folder, name, file), lies(&folder, staged, file)) != (FileHolds::New, FileHolds::Old) {
         return Ok(false);
     }
-    // Programs notice a change by the modification time.
+    // The modification time is renewed, because programs recognise a change by it.
     let (old, bytes) = folder.read(staged, MOST_BYTES)?;
-    // Since the look, the name may have passed to another file.
+    // Since the file was inspected, another file may have got this name.
     if objection(file, &fstat(&old)?).is_some() || Digest::of_bytes(&bytes) != file.old {
         return Ok(false);
     }
@@ -161,8 +162,8 @@ pub(crate) fn let_go(file: &PlannedFile) -> io::Result<()> {
     if lies(&folder, staged, file) == FileHolds::Old { folder.remove(staged) } else { Ok(()) }
 }
 
-/// Removes a file that a finished switch left next to the application's file because it could not be removed at that
-/// time.
+/// Removes a file that a finished switch left next to the application's file because the file could not be removed at
+/// that time.
 pub(crate) fn sweep(file: &PlannedFile) -> io::Result<()> {
     let folder = folder_of(file)?;
     let staged = OsStr::new(&file.staged);
@@ -178,8 +179,8 @@ pub(crate) fn sweep(file: &PlannedFile) -> io::Result<()> {
     if is_ours { folder.remove(staged) } else { Ok(()) }
 }
 
-/// Removes the file that a killed looptax left next to the application's. If it contains text that another process
-/// wrote at the very moment of the exchange, it is put back into its place instead.
+/// Removes the file that a killed looptax left next to the application's file. If the leftover contains text that
+/// another process wrote at the moment of the exchange, puts it back into its place instead.
 pub(crate) fn settle(file: &PlannedFile) -> io::Result<()> {
     let folder = match folder_of(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -197,7 +198,7 @@ pub(crate) fn settle(file: &PlannedFile) -> io::Result<()> {
     match (lies(&folder, name, file), lies(&folder, staged, file)) {
         (_, FileHolds::Old | FileHolds::New) => folder.remove(staged),
         (FileHolds::Old | FileHolds::New, FileHolds::Other) => exchange_back(&folder, staged, name),
-        // Another process has written again since: both texts are its own, and neither is removed.
+        // Another process has written again since: it wrote both texts, and neither is removed.
         (_, FileHolds::Nothing | FileHolds::Foreign)
         | (FileHolds::Other | FileHolds::Nothing | FileHolds::Foreign, FileHolds::Other) => Ok(()),
     }

@@ -1,6 +1,6 @@
-//! A step of a switch in the form in which it is shown and saved, and a command as such a step.
+//! A step of a switch in the form that is shown and saved, and a function that runs a command as a step.
 //!
-//! Called by `carry`, which does the steps, and by the modules that prove a switch.
+//! Called by `carry`, which carries out the steps, and by the modules that prove a switch.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(crate) fn stopped() -> SwitchStep {
     step(StepCode::Stopped, "stopped before the change was proved")
 }
 
-/// Runs the command. Returns the step that reports how it ended, as an error if it failed.
+/// Runs the command. Returns the step that reports how the command ended, as an error if the command failed.
 pub(crate) fn run(line: &Line, within: Duration, stop: &AtomicBool) -> Result<SwitchStep, SwitchStep> {
     let failed = |words: String| Err(step(StepCode::ReloadFailed, words));
     let text = line.text();

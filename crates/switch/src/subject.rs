@@ -1,4 +1,4 @@
-//! The subject of a switch: the file, its application, and the watches over its connections.
+//! Plans a switch from its file, its application and the application's connections.
 
 use std::path::{Path, PathBuf};
 
@@ -15,7 +15,7 @@ use crate::plan::{FileToSwitch, Subject, Wish};
 use crate::server;
 use crate::stack::{self, pool_tests};
 
-/// The files in a process's working folder that name connections.
+/// Lists the files in a process's working folder that contain connections.
 pub fn files_of(pid: u32) -> Vec<PathBuf> {
     let Ok(folder) = kernel::link(format!("/proc/{pid}/cwd")) else {
         return Vec::new();
@@ -28,8 +28,8 @@ pub fn files_of(pid: u32) -> Vec<PathBuf> {
     there.map(|name| folder.join(name)).collect()
 }
 
-/// Plans a switch for the user whose processes are connected now, if the caller names no user; this user is determined
-/// before the one plan is made.
+/// Plans a switch. If the caller passes no user, first determines the user from the processes that are connected at
+/// present.
 ///
 /// # Errors
 /// If the file cannot be read or names no connection, or if a user or process does not exist.
@@ -51,7 +51,7 @@ pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
     plan(wish, FileToSwitch::read(wish)?, survey)
 }
 
-/// Plans a switch of two `.container` units: the unit with a connection that moves is the application's.
+/// Plans a switch of two `.container` units; the unit that has a connection to move is the application's unit.
 fn of_units(wish: Wish<'_>, other: &Path, survey: &Survey) -> Result<Subject, Failure> {
     if wish.path.parent() != other.parent() {
         return Err(Failure::usage(

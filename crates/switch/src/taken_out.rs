@@ -1,20 +1,20 @@
 //! Removes a switch's lines from a file that another process has changed since: the other process's lines stay, and the
-//! old lines are back.
+//! old lines are put back.
 //!
-//! Compares lines byte for byte. If the switch's own lines are not as it wrote them, it returns nothing: a person has
+//! Compares lines byte for byte. If the switch's lines are not as the switch wrote them, returns nothing: a person has
 //! to decide what to do.
 
 use std::ops::Range;
 
 use diffy::{DiffOptions, Line};
 
-/// Lines of the switch, and the lines that they replaced. Either range may be empty.
+/// Lines that the switch wrote, and the lines that they replaced. Either range may be empty.
 struct Change {
     old: Range<usize>,
     new: Range<usize>,
 }
 
-/// Returns the present file with the old lines in place of the new ones; `None` if their place is not certain.
+/// Returns the present file with the old lines in place of the new lines; `None` if their position is not certain.
 pub(crate) fn take_out(old: &[u8], new: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     let texts = Texts { old: lines(old), new: lines(new), now: lines(now), kept: pairing(new, now) };
     let mut result: Vec<&[u8]> = Vec::new();
@@ -37,11 +37,11 @@ pub(crate) fn take_out(old: &[u8], new: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     Some(result.concat())
 }
 
-/// The place of one of the switch's changes in the present file.
+/// The position of one of the switch's changes in the present file.
 struct Place {
     start: usize,
     end: usize,
-    /// Whether somebody has put the old lines back already.
+    /// Whether another process or person has already put the old lines back.
     is_back: bool,
 }
 
@@ -49,31 +49,31 @@ struct Texts<'a> {
     old: Vec<&'a [u8]>,
     new: Vec<&'a [u8]>,
     now: Vec<&'a [u8]>,
-    /// For each line of `new`, its index in `now`, if it is there.
+    /// For each line of `new`, the index of the same line in `now`; `None` if `now` does not have it.
     kept: Vec<Option<usize>>,
 }
 
 impl Texts<'_> {
     fn place(&self, change: &Change) -> Option<Place> {
         let Range { start, end } = change.new;
-        // The present end of the line before and the present start of the line after; the ends of the file always
-        // exist.
+        // `after`: where the preceding line ends in the present file. `until`: where the following line starts. The
+        // file's beginning and end count as such lines.
         let after = start.checked_sub(1).map_or(Some(0), |it| self.kept[it].map(|it| it + 1));
         let until = self.kept.get(end).copied().unwrap_or(Some(self.now.len()));
         let found = if start == end {
-            // The switch removed lines here: a neighbouring line shows the place.
+            // The switch only removed lines, so a neighbouring line shows the position.
             after.or(until).map(|at| at..at)
         } else {
             self.written(start..end, after, until)
         };
-        // Lines that the switch removed are back if they are there again.
+        // If `now` contains the removed lines at this position, somebody has put them back.
         let is_back = |at: usize| start == end && self.now[at..].starts_with(&self.old[change.old.clone()]);
         let place = |it: Range<usize>| Place { start: it.start, end: it.end, is_back: is_back(it.start) };
         let is_gone = change.new.clone().all(|it| self.kept[it].is_none());
         found.map(place).or_else(|| self.back(change).filter(|_| is_gone))
     }
 
-    /// Finds the lines that the switch wrote, if they are as it wrote them.
+    /// Finds the lines that the switch wrote, if they are unchanged.
     fn written(&self, new: Range<usize>, after: Option<usize>, until: Option<usize>) -> Option<Range<usize>> {
         let first = self.kept[new.start]?;
         let end = first + new.len();
@@ -81,12 +81,12 @@ impl Texts<'_> {
         let block = &self.new[new];
         let places = |text: &[&[u8]]| text.windows(block.len()).filter(|it| *it == block).count();
         let (n_new, n_now) = (places(&self.new), places(&self.now));
-        // A neighbouring line identifies one of several equal lines.
+        // If several lines are equal, a neighbouring line shows which one the switch wrote.
         let is_near = after == Some(first) || until == Some(end);
         (is_whole && n_new == n_now && (n_now == 1 || is_near)).then_some(first..end)
     }
 
-    /// Finds the old lines with their neighbours, if they are there exactly once.
+    /// Finds the old lines with their neighbours, if this sequence is in the present file exactly once.
     fn back(&self, change: &Change) -> Option<Place> {
         let before = change.old.start.saturating_sub(1);
         let around = &self.old[before..(change.old.end + 1).min(self.old.len())];
@@ -105,7 +105,7 @@ fn changes(kept: &[Option<usize>], n_old: usize) -> Vec<Change> {
         let Some(old) = old else { continue };
         next = Change { old: next.old.start..old, new: next.new.start..new };
         if next.old.len() == next.new.len() {
-            // Each line is a separate change: somebody may have added a line between them.
+            // Each line is a separate change, because somebody may have added a line between two of them.
             changes.extend(
                 next.old
                     .clone()
@@ -120,7 +120,7 @@ fn changes(kept: &[Option<usize>], n_old: usize) -> Vec<Change> {
     changes
 }
 
-/// Returns, for each line of the first text, the index of the same line in the second, as a diff pairs them.
+/// Returns, for each line of the first text, the index of the same line in the second text, as a diff pairs the lines.
 fn pairing(from: &[u8], to: &[u8]) -> Vec<Option<usize>> {
     let n_from = lines(from).len();
     let mut options = DiffOptions::new();
@@ -139,7 +139,7 @@ fn pairing(from: &[u8], to: &[u8]) -> Vec<Option<usize>> {
     pairs
 }
 
-/// The lines of a text, with their line ends.
+/// Splits a text into lines, with their line ends.
 fn lines(text: &[u8]) -> Vec<&[u8]> {
     text.split_inclusive(|byte| *byte == b'\n').collect()
 }
@@ -163,11 +163,11 @@ mod tests {
         check(old, new, new, Some(old));
         check(old, new, "a\nhost=/s\nb\nmine\n", Some("a\nhost=tcp\nb\nmine\n"));
         check(old, new, "mine\na\nhost=/s\nb\n", Some("mine\na\nhost=tcp\nb\n"));
-        // A line that went away, and one that came, at the file's end too.
+        // A line that the switch removed, and a line that it added, also at the end of the file.
         check("a\nport\n", "a\n", "x\na\n", Some("x\na\nport\n"));
         check("a\n", "a\nsocket\n", "x\na\nsocket\n", Some("x\na\n"));
         check("host\nport", "/s\nport", "/s\nport", Some("host\nport"));
-        // Beside them, and between two of the switch.
+        // Other edits next to the switch's lines, and between two of them.
         check(old, new, "a2\nhost=/s\nb2\n", Some("a2\nhost=tcp\nb2\n"));
         check(old, new, "a\nhost=/s\nmine\nb\n", Some("a\nhost=tcp\nmine\nb\n"));
         check("h\na\np\n", "s\na\n", "s\na2\n", Some("h\na2\np\n"));
@@ -191,7 +191,8 @@ mod tests {
         check("host", "/s", "/s more", None);
     }
 
-    /// A line of a file: as it was before the switch, as the switch wrote it, as somebody else made it since.
+    /// A line of a file in three states: before the switch, as the switch wrote it, and as another process changed it
+    /// since.
     struct Cell {
         old: Option<String>,
         new: Option<String>,
@@ -218,8 +219,9 @@ mod tests {
         }
     }
 
-    /// Other edits beside the lines of the switch stay, and the old lines are back. If the switch made more or fewer
-    /// lines, their place may not be certain: their neighbours are gone, or there is a line between them.
+    /// Edits by other processes next to the switch's lines stay, and the old lines are put back. If the switch wrote
+    /// more or fewer lines than before, their position may not be certain: their neighbours are gone, or another line
+    /// is between them.
     #[test]
     fn every_edit_beside_the_switch_s_lines_stays() {
         let mut dice = Dice::new(49);
@@ -247,7 +249,7 @@ mod tests {
                 lines
             };
             assert_eq!(sorted(&found), sorted(&expected), "{old}\n{new}\n{now}");
-            // Only a line that was added in the place of one that is back may be on its other side.
+            // Only an added line may be in another order: it may be on the other side of a line that was put back.
             let without_added =
                 |text: &str| text.lines().filter(|it| !it.starts_with("added")).collect::<Vec<_>>().join("\n");
             assert_eq!(without_added(&found), without_added(&expected), "{old}\n{new}\n{now}");

@@ -1,4 +1,4 @@
-//! A file's bytes as text and back: its byte order mark and its encoding stay.
+//! Reads a file's bytes as text and writes the text back as bytes, with the same byte order mark and encoding.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ use crate::SwitchError;
 use crate::file::Original;
 use crate::work::Edited;
 
-/// The byte order mark: three bytes with which some editors begin a file.
+/// The byte order mark: three bytes that some editors write at the start of a file.
 const MARK: &[u8] = b"\xef\xbb\xbf";
 
 #[derive(Debug)]
@@ -20,20 +20,22 @@ pub(crate) struct Text {
 }
 
 impl Text {
+    /// Reads a file as text.
+    ///
     /// # Errors
-    /// As [`Original::read`].
+    /// The same as [`Original::read`].
     pub(crate) fn read(named: &Path) -> Result<Self, SwitchError> {
         let original = Original::read(named)?;
         let (encoding, content) = Encoding::read(original.bytes());
         Ok(Self { named: named.to_owned(), original, encoding, content })
     }
 
-    /// The encoding's name, if the bytes are not UTF-8: each byte then counts as one character.
+    /// Returns the encoding's name if the bytes are not UTF-8; each byte then counts as one character.
     pub(crate) fn encoding(&self) -> Option<&'static str> {
         self.encoding.is_bytes.then_some("ISO-8859-1")
     }
 
-    /// Returns the file with these changes; `None` if they cannot be written.
+    /// Returns the file with these changes; `None` if the changes cannot be written in the file's encoding.
     pub(crate) fn edited(self, rewrites: &[Rewrite]) -> Option<Edited> {
         let new = rewritten(&self.content, rewrites)?;
         Some(Edited { new: self.encoding.write(&new)?, original: self.original })
@@ -44,13 +46,13 @@ impl Text {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Encoding {
     has_mark: bool,
-    /// Whether the text is read byte by byte, because it is not UTF-8: names and signs of settings are ASCII in every
-    /// encoding that people use, and all other bytes are written back unchanged.
+    /// Whether each byte is read as one character, because the bytes are not UTF-8. This is safe: names and punctuation
+    /// of settings are ASCII in every common encoding, and all other bytes are written back unchanged.
     is_bytes: bool,
 }
 
 impl Encoding {
-    /// Returns the text of these bytes, without the mark.
+    /// Returns the encoding and the text of these bytes, without the byte order mark.
     fn read(bytes: &[u8]) -> (Self, String) {
         let body = bytes.strip_prefix(MARK);
         let has_mark = body.is_some();
@@ -61,7 +63,7 @@ impl Encoding {
         (encoding, found.unwrap_or_else(byte_for_byte))
     }
 
-    /// Returns the bytes of a text; `None` if the encoding does not have one of its characters.
+    /// Returns the bytes of a text; `None` if the encoding cannot express one of the text's characters.
     fn write(self, text: &str) -> Option<Vec<u8>> {
         let mut bytes = if self.has_mark { MARK.to_vec() } else { Vec::new() };
         if self.is_bytes {

@@ -11,29 +11,29 @@ use crate::clock::Since;
 use crate::proof::{Differs, Page};
 use crate::step::step;
 
-/// Shortest pause between two requests. After a slower request the pause is as long as the answer took, so that the
-/// visitor uses at most half of one worker's time.
+/// The shortest pause between two requests. After a slower request the pause is as long as that request took, so that
+/// the requests use at most half of one worker's time.
 const LEAST_PAUSE: Duration = Duration::from_millis(50);
 
-/// The visitor's clock, and its results so far.
+/// Requests the page repeatedly, and holds the results so far.
 #[derive(Debug)]
 pub(crate) struct Visitor {
     start: Since,
     seen: Mutex<Visits>,
 }
 
-/// The results of the requests. All times count from the visitor's start.
+/// The results of the requests. All times count from the start of the visitor.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Visits {
-    /// Since when the page was as before at each request.
+    /// The start of the present series of requests at which the page was as before.
     pub(crate) fine_since: Option<Duration>,
-    /// Since when the page has differed at each request, and how it differed at the last one.
+    /// The start of the present series of requests at which the page differed, and how it differed at the last request.
     pub(crate) differs: Option<(Duration, String)>,
     /// Requests that began before this time show nothing about the new files.
     counts_from: Duration,
     n_asked: u32,
     n_failed: u32,
-    /// When the first failed request began, and when the last one ended.
+    /// When the first failed request began, and when the last failed request ended.
     failed: Option<(Duration, Duration)>,
     slowest: Duration,
 }
@@ -51,7 +51,7 @@ impl Visitor {
         self.seen.lock().map_or_else(|_| Visits::default(), |it| it.clone())
     }
 
-    /// Notes that the new files have been read: only later requests show the page with them.
+    /// Notes that the programs have read the new files: only later requests show the page with these files.
     pub(crate) fn files_are_read(&self) {
         if let Ok(mut seen) = self.seen.lock() {
             seen.counts_from = self.now();
@@ -59,13 +59,13 @@ impl Visitor {
         }
     }
 
-    /// Requests the page again and again until `is_over` is set.
+    /// Requests the page repeatedly until `is_over` is set.
     pub(crate) fn ask(&self, mut page: Page, is_over: &AtomicBool) {
         while !is_over.load(Ordering::Relaxed) {
             let began = self.now();
             let differs = page.differs_until(is_over);
             let ended = self.now();
-            // A request that is broken off at the end shows nothing.
+            // A request that was interrupted at the end shows nothing.
             if is_over.load(Ordering::Relaxed) {
                 return;
             }
@@ -103,7 +103,7 @@ impl Visits {
         }
     }
 
-    /// Reports how many requests failed during the whole switch, for a person; `None` without a request.
+    /// Reports, for a person, how many requests failed during the whole switch; `None` if there was no request.
     pub(crate) fn step(&self, url: &str) -> Option<SwitchStep> {
         let (n, n_failed) = (self.n_asked, self.n_failed);
         let requests = if n == 1 { "request" } else { "requests" };

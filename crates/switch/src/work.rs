@@ -1,4 +1,4 @@
-//! A switch in progress: all its files become new, or all stay as they were.
+//! A switch in progress: either all its files become new, or all stay as they were.
 
 use std::ffi::OsStr;
 use std::io::{self, Write};
@@ -22,9 +22,9 @@ use crate::replace::{replace, replace_and_keep};
 use crate::settle::{folder_of, give_back, let_go, look, not_read, original_of, settle, standing};
 use crate::taken_out::take_out;
 
-/// More bytes than any file of a switch has, or the data that a fix keeps.
+/// The maximum number of bytes read from a kept file or of a fix's data; neither is longer.
 const MOST_KEPT_BYTES: u64 = 16 << 20;
-/// The file with a fix's data, in the same folder as the journal: it may contain password hashes.
+/// The name of the file with a fix's data, in the same folder as the journal. The data may contain password hashes.
 const FIX_FILE: &str = "fix";
 
 /// A file and its new contents.
@@ -37,7 +37,7 @@ pub struct Edited {
 
 #[derive(Debug, Clone, Copy)]
 pub struct Named<'a> {
-    /// The beginning of the switch's name: `20261123`.
+    /// The day, with which the switch's name begins, such as `20261123`.
     pub day: &'a str,
     /// The time, as RFC 3339.
     pub at: &'a str,
@@ -45,7 +45,7 @@ pub struct Named<'a> {
     pub title: &'a str,
 }
 
-/// The kind of a fix, and the fix's own data to keep.
+/// The kind of a fix, and the data that has to be kept for it.
 #[derive(Debug)]
 pub(crate) struct FixPlan<'a> {
     pub(crate) fix: Fix,
@@ -60,7 +60,7 @@ pub struct Work {
     folder: Folder,
     journal: Journal,
     files: Vec<PlannedFile>,
-    /// Files that another process had written in the meantime and that were put back.
+    /// Files that another process had changed after the switch, and in which only the switch's lines were put back.
     shared: Vec<PathBuf>,
 }
 
@@ -82,15 +82,15 @@ impl Side {
 }
 
 impl Work {
-    /// Stores old and new files and the plan; touches no file of the application yet.
+    /// Stores old and new files and the plan. Does not touch a file of the application yet.
     ///
     /// # Errors
-    /// [`SwitchError::Journal`]; then nothing is kept.
+    /// [`SwitchError::Journal`]; in this case nothing is kept.
     pub fn plan(kept: &Kept, named: Named<'_>, edited: &[Edited]) -> Result<Self, SwitchError> {
         Self::plan_fix(kept, named, edited, None)
     }
 
-    /// Does the same for a fix, which prepares the way for switches.
+    /// Plans like [`Self::plan`], and also stores a fix, which makes later switches possible.
     pub(crate) fn plan_fix(
         kept: &Kept,
         named: Named<'_>,
@@ -138,7 +138,8 @@ impl Work {
             let folder = folder.map(Folder::stat).transpose().map_err(read)?;
             files.push(PlannedFile {
                 path: original.path.clone(),
-                // Another user's switches have the same names as this user's.
+                // The folder's mark is needed because another user's switches have the same names as this user's
+                // switches.
                 staged: format!(".{}.looptax-{id}-{mark}", short(&original.name)),
                 old: Digest::of_bytes(&original.bytes),
                 new: Digest::of_bytes(new),
@@ -179,7 +180,7 @@ impl Work {
         &self.id
     }
 
-    /// Returns the change to something other than files, if the switch prepares the way for others.
+    /// Returns the change to something other than files, if the switch only makes later switches possible.
     pub fn fix(&self) -> Option<&Fix> {
         match self.journal.steps.first() {
             Some(Step::Planned { fix, .. }) => fix.as_ref(),
@@ -187,19 +188,19 @@ impl Work {
         }
     }
 
-    /// Returns the fix's own data.
+    /// Returns the data that was kept for the fix.
     pub(crate) fn kept_of_fix<T: DeserializeOwned>(&self) -> Result<T, SwitchError> {
         let path = self.folder.path().join(FIX_FILE);
         let why = |error: serde_json::Error| SwitchError::Unreadable { path, why: error.to_string() };
         serde_json::from_slice(&read(&self.folder, FIX_FILE)?).map_err(why)
     }
 
-    /// The programs of a web server's switch.
+    /// Returns the programs of a web server's switch.
     pub(crate) fn stack(&self) -> Option<StackOf> {
         stack_of(&self.journal.steps).cloned()
     }
 
-    /// The server whose own file is the first file of the switch.
+    /// Returns the server whose own file is the first file of the switch.
     pub(crate) fn server(&self) -> Option<ServerOf> {
         server_of(&self.journal.steps).cloned()
     }
@@ -208,7 +209,7 @@ impl Work {
         &self.journal.steps
     }
 
-    /// The folder with the switch's journal, old and new files.
+    /// Returns the folder with the switch's journal and its old and new files.
     pub(crate) fn folder(&self) -> &Path {
         self.folder.path()
     }
@@ -217,7 +218,7 @@ impl Work {
         standing(&self.journal.steps)
     }
 
-    /// Writes all files. If one cannot be written, those before it are put back, and its error is returned.
+    /// Writes all files. If one file cannot be written, puts the files before it back, and returns the error.
     ///
     /// # Errors
     /// [`SwitchError::Changed`] if another process wrote a file after looptax read it; `Stage`, `Exchange`, `Journal`.
@@ -226,7 +227,7 @@ impl Work {
         self.all_is_written()
     }
 
-    /// Writes only the first file in the same way; the others follow later.
+    /// Writes only the first file, in the same way as [`Self::write`]; the other files follow later.
     pub(crate) fn write_first(&mut self, edited: &[Edited]) -> Result<(), SwitchError> {
         self.write_or_end(edited, ..1)
     }
@@ -234,9 +235,9 @@ impl Work {
     fn write_or_end(&mut self, edited: &[Edited], which: impl RangeBounds<usize>) -> Result<(), SwitchError> {
         self.journal.add(Step::Writing)?;
         if let Err((idx, error)) = self.write_these(edited, which) {
-            // It is more important to put them back than to note it.
+            // Putting the files back is more important than noting it in the journal.
             let noted = self.journal.add(Step::PuttingBack { why: error.to_string() });
-            // The file may be in place already, only not on the disk yet; text that another process wrote stays.
+            // The file may be in place already, but not on disk yet. Text that another process wrote stays.
             let may_be_new = match &error {
                 SwitchError::Exchange { .. } => true,
                 SwitchError::Stage { .. } => self.files[idx].created.is_some(),
@@ -251,7 +252,7 @@ impl Work {
         Ok(())
     }
 
-    /// Writes some of the files; the error has the index of the file that was not written.
+    /// Writes some of the files. The error contains the index of the file that was not written.
     pub(crate) fn write_these(
         &mut self,
         edited: &[Edited],
@@ -272,7 +273,7 @@ impl Work {
         Err(error)
     }
 
-    /// The error if the way back failed as well.
+    /// Returns the error for a switch whose files could not be put back either.
     fn not_back(&self, why: &SwitchError, source: SwitchError) -> SwitchError {
         SwitchError::NotBack {
             id: self.id.clone(),
@@ -282,7 +283,7 @@ impl Work {
         }
     }
 
-    /// Writes those files that a killed looptax had not written yet.
+    /// Writes those files that a killed looptax did not write.
     ///
     /// # Errors
     /// As [`Work::write`].
@@ -310,18 +311,19 @@ impl Work {
     }
 
     /// Puts back every old file that is not in place yet, and ends the switch. If another process has changed a file
-    /// since, its text stays, and only the switch's own lines become the old ones ([`Work::shared`]).
+    /// since, that process's text stays, and only the switch's own lines are put back ([`Work::shared`]).
     ///
     /// # Errors
-    /// [`SwitchError::Rewritten`] if another process changed the very lines of the switch: then nothing is done;
-    /// [`SwitchError::Unnoted`] if all is done but the journal cannot record it; otherwise as [`Work::write`].
+    /// [`SwitchError::Rewritten`] if another process changed the lines that the switch wrote; in this case nothing is
+    /// done. [`SwitchError::Unnoted`] if everything is done but the journal cannot record it. Otherwise as
+    /// [`Work::write`].
     pub fn put_back(&mut self, why: &str, how: End) -> Result<(), SwitchError> {
         self.refuse_fix()?;
         self.bring_back(why)?;
         self.end(how).map_err(SwitchError::after_it)
     }
 
-    /// Files that another process had changed in the meantime and that were put back.
+    /// Returns the files that another process had changed and in which only the switch's lines were put back.
     pub fn shared(&self) -> &[PathBuf] {
         &self.shared
     }
@@ -340,13 +342,13 @@ impl Work {
         })
     }
 
-    /// Puts back every old file that is not in place yet; the switch goes on.
+    /// Puts back every old file that is not in place yet, but does not end the switch.
     pub(crate) fn bring_back(&mut self, why: &str) -> Result<(), SwitchError> {
-        // Either all files can be put back, or none is.
+        // Either all files can be put back, or none is touched.
         for idx in 0..self.files.len() {
             text_back(&self.folder, &self.files[idx], idx)?;
         }
-        // It is more important that they are back than that it is noted.
+        // Putting the files back is more important than noting it in the journal.
         let noted = self.journal.add(Step::PuttingBack { why: why.to_owned() });
         self.bring_old(..)?;
         let noted = noted.and_then(|()| self.journal.add(Step::PutBack));
@@ -361,7 +363,7 @@ impl Work {
                 take_away(file, created)?;
                 continue;
             }
-            // If that fails, the file is written again instead.
+            // If the exchange fails, the old text is written again instead.
             if give_back(file).unwrap_or(false) {
                 continue;
             }
@@ -377,10 +379,10 @@ impl Work {
         Ok(())
     }
 
-    /// Notes an action, other than on files, that is about to be done or was done.
+    /// Notes an action on something other than files, before or after it is done.
     ///
     /// # Errors
-    /// [`SwitchError::Journal`]; then the action must not be done.
+    /// [`SwitchError::Journal`]; in this case the action must not be done.
     pub fn note(&mut self, step: Step) -> Result<(), SwitchError> {
         self.journal.add(step)
     }
@@ -392,14 +394,15 @@ impl Work {
     pub fn end(&mut self, how: End) -> Result<(), SwitchError> {
         self.journal.add(Step::Ended { how })?;
         for file in &self.files {
-            // A file that cannot be removed now is removed when the switch is undone.
+            // A file that cannot be removed at this point is removed when the switch is undone.
             let _stays = let_go(file);
         }
         Ok(())
     }
 }
 
-/// Returns the text that a file needs to be put back; `None` if it has that text, or is removed.
+/// Returns the text that has to be written to put a file back; `None` if the file has that text already, or is to be
+/// removed.
 pub(crate) fn text_back(own: &Folder, file: &PlannedFile, idx: usize) -> Result<Option<Vec<u8>>, SwitchError> {
     match look(file) {
         FileHolds::Other if file.created.is_some() => {
@@ -423,7 +426,7 @@ pub(crate) fn text_back(own: &Folder, file: &PlannedFile, idx: usize) -> Result<
     Ok(Some(text).filter(|text| text != now.bytes()))
 }
 
-/// Reads one of the two texts that were stored.
+/// Reads the stored old or new text of a file.
 fn kept(own: &Folder, idx: usize, side: Side) -> Result<Vec<u8>, SwitchError> {
     read(own, &side.file_name(idx))
 }
@@ -433,16 +436,16 @@ fn read(own: &Folder, name: &str) -> Result<Vec<u8>, SwitchError> {
     bytes.map_err(|source| SwitchError::Read { path: own.path().join(name), source })
 }
 
-/// Returns the error about contents that the switch cannot have written.
+/// Returns the error for contents that the switch cannot have written.
 fn foreign(file: &PlannedFile) -> SwitchError {
     match original_of(file) {
         Err(error) => error,
-        // The file was exchanged once more at this instant.
+        // The file was exchanged once more between the two inspections.
         Ok(original) => SwitchError::Changed { path: original.path().to_owned() },
     }
 }
 
-/// Writes a file with its planned attributes.
+/// Writes a text to a file, with the file's planned attributes.
 fn put(file: &PlannedFile, text: &[u8]) -> Result<(), SwitchError> {
     let staged = OsStr::new(&file.staged);
     let Some(created) = &file.created else {
@@ -458,8 +461,8 @@ fn put(file: &PlannedFile, text: &[u8]) -> Result<(), SwitchError> {
     create((&above.map_err(read)?, &file.path), created, text, staged)
 }
 
-/// Syncs the name of a file to the disk: the process that gave it the name may have been killed before that, or the
-/// sync failed.
+/// Syncs the name of a file to the disk: the process that gave the file this name may have been killed before its own
+/// sync, or that sync failed.
 fn on_disk(file: &PlannedFile) -> Result<(), SwitchError> {
     let synced = folder_of(file).and_then(|it| it.sync());
     synced.map_err(|source| SwitchError::Exchange { path: file.path.clone(), source })
@@ -468,7 +471,7 @@ fn on_disk(file: &PlannedFile) -> Result<(), SwitchError> {
 /// Removes a file that a switch made, and the file's folder if the switch made that.
 fn take_away(file: &PlannedFile, created: &Created) -> Result<(), SwitchError> {
     let failed = |source| SwitchError::Exchange { path: file.path.clone(), source };
-    // A leftover next to the file would prevent the removal of the folder.
+    // A leftover file would prevent the removal of the folder.
     settle(file).map_err(failed)?;
     if look(file) != FileHolds::Old {
         let folder = folder_of(file).map_err(failed)?;
@@ -478,7 +481,7 @@ fn take_away(file: &PlannedFile, created: &Created) -> Result<(), SwitchError> {
     remove_folder(&file.path, created).map_err(failed)
 }
 
-/// Makes a private folder with the first free name of the day.
+/// Creates a private folder with the first free name for the day.
 fn make_folder(all: &Folder, day: &str) -> io::Result<(String, Folder)> {
     let mut number = 1_u32;
     loop {
@@ -500,7 +503,7 @@ fn write_private(folder: &Folder, name: &str, bytes: &[u8]) -> io::Result<()> {
     file.sync_all()
 }
 
-/// The file's name, short enough for the text that is put around it.
+/// Shortens the file's name, so that the staged file's name does not become too long.
 fn short(name: &OsStr) -> String {
     name.to_string_lossy().chars().filter(|c| *c != '\u{fffd}').take(40).collect()
 }

@@ -1,9 +1,9 @@
-//! Which socket may belong to the server behind a port, and how this is known.
+//! Finds the socket that may belong to the server on a port, and how certain this is.
 //!
-//! Reads only the kernel's lists, and owners from the file system. A socket that is found here is a candidate: the code
-//! that connects to it proves that one server is behind port and socket. If the socket's process is not visible, the
-//! socket must have the same owner as the port and be in a folder where no other user can put one: a password must
-//! reach only the server.
+//! Reads only the kernel's lists, and owners from the file system. A socket that is found here is only a candidate: the
+//! code that connects to it has to prove that port and socket lead to the same server. If the socket's process is not
+//! visible, the socket must have the same owner as the port and be in a folder where no other user can create a socket,
+//! because a password must be sent only to the server.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -18,28 +18,29 @@ use crate::discover::owners::Owners;
 use crate::discover::servers::{Place, is_file, is_socket};
 use crate::discover::sock_diag::{Sockets, UnixName, UnixSocket};
 
-/// A socket that may lead where a port leads.
+/// A socket that may lead to the same server as a port.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beside {
     pub path: PathBuf,
     pub by: FoundBy,
 }
 
-/// How a socket was found; the most certain way first.
+/// How a socket was found; the most certain variant is first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum FoundBy {
     /// The process that listens on the port also listens on this socket.
     Process,
-    /// The user whose process listens on the port also has a listening socket with such a name.
+    /// The user whose process listens on the port also has a listening socket with a name that such servers use.
     User,
-    /// The socket is where packages put it.
+    /// The socket has a path at which packages put it.
     UsualPlace,
 }
 
-/// The sockets that may lead where `tcp` does in our own network namespace, the most certain first.
+/// Returns the sockets that may lead to the same server as `tcp` in looptax's own network namespace, the most certain
+/// socket first.
 ///
 /// # Cost
-/// A netlink dump, and a `readlink` per open file that we may see.
+/// A netlink dump, and a `readlink` for each open file that looptax may inspect.
 pub fn sockets_beside(protocol: Protocol, tcp: SocketAddr) -> Vec<Beside> {
     let all = own_sockets().unwrap_or_default();
     let mut found = of_listeners(&all, &owners(), protocol, tcp);
@@ -66,7 +67,7 @@ fn of_listeners(all: &Sockets, owners: &Owners, protocol: Protocol, tcp: SocketA
             return Some(FoundBy::Process);
         }
         let is_users = ports.iter().any(|port| is_of(path, port.uid, socket));
-        // If the socket's process is visible, the socket is that process's, not any of the user's.
+        // If the socket's process is visible, the socket belongs to this process and does not count for the user.
         (holders.is_empty() && is_users && protocol.may_name(path, tcp.port())).then_some(FoundBy::User)
     };
     let listening = all.unix.iter().filter(|it| it.is_listening);
@@ -76,19 +77,19 @@ fn of_listeners(all: &Sockets, owners: &Owners, protocol: Protocol, tcp: SocketA
     });
     let found = named.filter_map(|(socket, path)| Some(Beside { path: path.clone(), by: by(socket, path)? }));
     let mut found: Vec<Beside> = found.collect();
-    // The X protocol of MySQL has its own socket, which comes last.
+    // The X protocol of MySQL has its own socket, which is listed last.
     found.sort_by_key(|it| it.path.to_string_lossy().contains("mysqlx"));
     found
 }
 
-/// Whether the socket is this user's, and no other user's socket can take its place.
+/// Whether this user owns the socket, and no other user's socket can replace it.
 fn is_of(path: &Path, uid: u32, socket: &UnixSocket) -> bool {
     let is_its = |found: &Stat| found.st_uid == uid && is_file(found, socket.file);
     let found = read::look_at_link(path).ok().flatten();
     found.is_some_and(|it| is_its(&it)) && is_out_of_reach(path, Some(uid))
 }
 
-/// Whether the folder is root's or this user's, and other users cannot replace a file there.
+/// Whether root or this user owns the folder, and other users cannot replace a file in it.
 fn is_out_of_reach(path: &Path, uid: Option<u32>) -> bool {
     const STICKY: u32 = 0o1000;
     const OTHERS_WRITE: u32 = 0o002;
@@ -108,10 +109,11 @@ fn is_out_of_reach(path: &Path, uid: Option<u32>) -> bool {
     }
 }
 
-/// Returns the file of a socket that a person named by its folder or its file. A folder means the only socket in it.
+/// Returns the file of a socket that a person gave by its folder or its file. A folder stands for the only socket in
+/// it.
 ///
 /// # Errors
-/// The number of sockets in the folder, unless that is 1.
+/// The number of sockets in the folder, if it is not 1.
 pub fn socket_named(path: &Path, protocol: Protocol, port: u16) -> Result<PathBuf, usize> {
     if !read::is_folder(path) {
         return Ok(path.to_owned());

@@ -1,6 +1,6 @@
-//! The usual places of sockets, to find sockets on which no process listens any more.
+//! The usual paths of sockets, for finding sockets on which no process listens any more.
 //!
-//! Data, and one look at the file system for each path.
+//! Contains data, and inspects the file system once for each path.
 
 use std::path::{Path, PathBuf};
 
@@ -10,11 +10,11 @@ use crate::discover::namespaces::Networks;
 use crate::discover::servers::{is_file, is_socket};
 use crate::discover::sock_diag::UnixName;
 
-/// Sockets by their usual names.
+/// The usual paths of sockets.
 ///
 /// # Source
-/// The servers' defaults on Debian, Fedora, openSUSE, XAMPP, GitLab and in the official images; the
-/// list that Rails goes through for MySQL.
+/// The servers' defaults on Debian, Fedora, openSUSE, XAMPP, GitLab and in the official images; the list of paths that
+/// Rails tries for MySQL.
 const PATHS: [&str; 14] = [
     "/run/mysqld/mysqld.sock",
     "/var/lib/mysql/mysql.sock",
@@ -31,16 +31,16 @@ const PATHS: [&str; 14] = [
     "/tmp/memcached.sock",
     "/tmp/mongodb-27017.sock",
 ];
-/// Folders in which PostgreSQL and `PgBouncer` put their sockets, one per port.
+/// The folders in which PostgreSQL and `PgBouncer` put their sockets, one socket for each port.
 const POSTGRES_FOLDERS: [&str; 3] = ["/run/postgresql", "/tmp", "/var/opt/gitlab/postgresql"];
 const POSTGRES_PREFIX: &str = ".s.PGSQL.";
 
-/// Sockets at usual places on which no process listens, such as a crash leaves them.
+/// Returns sockets at usual paths on which no process listens, for example after a crash.
 pub(crate) fn deserted(networks: &Networks) -> Vec<PathBuf> {
     usual().filter(|path| is_deserted(path, networks)).collect()
 }
 
-/// Paths of sockets at usual places, whether they exist or not.
+/// Returns the usual paths of sockets, whether the sockets exist or not.
 pub(crate) fn usual() -> impl Iterator<Item = PathBuf> {
     let folders = POSTGRES_FOLDERS.iter();
     let of_postgres = folders.flat_map(|folder| postgres_in(folder));
@@ -57,7 +57,7 @@ fn postgres_in(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Whether a socket exists on which no process in any namespace listens.
+/// Whether a socket exists at this path on which no process in any namespace listens.
 fn is_deserted(path: &Path, networks: &Networks) -> bool {
     let Ok(Some(found)) = read::look_at_link(path) else {
         return false;

@@ -1,6 +1,7 @@
-//! Which process is connected to which server, and over which transport.
+//! Determines which process is connected to which server, and over which transport.
 //!
-//! A proxy is not a client: the programs that use it are. `ends` knows which process holds which end of a connection.
+//! A proxy does not count as a client; the programs that use the proxy do. `ends` knows which process holds which end
+//! of a connection.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -14,11 +15,11 @@ use crate::discover::web::is_proxy;
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Hop {
     pub pid: u32,
-    /// The name of the program: `docker-proxy`.
+    /// The name of the program, such as `docker-proxy`.
     pub program: String,
-    /// The transport between this program and the server.
+    /// The transport from this program to the server.
     pub onward: Way,
-    /// Whether the program leads to other servers too: then some of its clients may not be this server's.
+    /// Whether the program also leads to other servers, so that some of its clients may not belong to this server.
     pub leads_elsewhere: bool,
 }
 
@@ -31,27 +32,27 @@ pub struct Client {
     pub via: Option<Hop>,
 }
 
-/// A server's connections that do not belong to its clients on this machine.
+/// A server's connections that do not belong to clients on this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OtherConnections {
-    /// Connections from other machines, or whose addresses were rewritten on the way.
+    /// The number of connections from other machines, or whose addresses were rewritten on the way.
     pub n_remote: usize,
-    /// TCP connections of this machine that were closed within the last minute.
+    /// TCP connections within this machine that were closed in the last minute.
     pub closed: BTreeSet<Closed>,
 }
 
-/// Returns, for each server, the connections that do not belong to its clients on this machine.
+/// Returns, for each server, the connections that do not belong to clients on this machine.
 pub(crate) fn others(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> Vec<OtherConnections> {
     let each = servers.iter().zip(peers);
     each.map(|(server, (_, n_remote))| OtherConnections { n_remote: *n_remote, closed: ends.closed(&server.endpoints) })
         .collect()
 }
 
-/// The clients of all servers, ordered by server and process; `peers` are those of each server.
+/// Returns the clients of all servers, ordered by server and process; `peers` has the peers of each server.
 pub(crate) fn clients(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> Vec<Client> {
     let mut clients = Vec::new();
     for (server_idx, (server, (direct, _))) in servers.iter().zip(peers).enumerate() {
-        // A server's connections to itself do not cost any other program time.
+        // A server's connections to itself do not cost time of any other program.
         for peer in { direct.iter() }.filter(|it| !it.is_of(server.process.pid)) {
             let client = Client { peer: peer.clone(), server_idx, via: None };
             let beyond = through(&client, ends);
@@ -66,8 +67,8 @@ pub(crate) fn clients(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> V
     clients
 }
 
-/// The clients behind a proxy, which are listed instead of the proxy. Empty if the process is not a proxy, or if no
-/// program uses it now.
+/// Returns the clients that use a proxy, which are listed instead of the proxy. Empty if the process is not a proxy, or
+/// if no program uses it at present.
 fn through(proxy: &Client, ends: &Ends<'_>) -> Vec<Client> {
     let Some(process) = &proxy.peer.process else {
         return Vec::new();
@@ -81,7 +82,8 @@ fn through(proxy: &Client, ends: &Ends<'_>) -> Vec<Client> {
     { peers.into_iter() }.map(|peer| Client { peer, server_idx: proxy.server_idx, via: Some(via.clone()) }).collect()
 }
 
-/// If a proxy serves several servers, the kernel does not show which of its connections go on to which server.
+/// Marks the proxies that serve several servers: the kernel does not show which of their connections belong to which
+/// server.
 fn mark_shared_hops(clients: &mut [Client]) {
     let mut servers_of: HashMap<u32, BTreeSet<usize>> = HashMap::new();
     for client in clients.iter() {

@@ -1,9 +1,9 @@
-//! The ends of all connections, and the processes that hold them.
+//! Finds the two ends of all connections, and the processes that hold them.
 //!
-//! A connection has two ends in the kernel's lists: the server's, known by the endpoint that accepted it, and the
-//! client's, known by the same two addresses the other way round (TCP) or as the peer (Unix). The two ends may be in
-//! different network namespaces, with a bridge between them. A connection whose other end is not on this machine comes
-//! from another machine.
+//! A connection has two ends in the kernel's lists. The server's end is recognised by the endpoint that accepted the
+//! connection. The client's end has the same two addresses in reverse order (TCP), or is the peer (Unix). The two ends
+//! may be in different network namespaces that a bridge connects. If the other end is not on this machine, the
+//! connection comes from another machine.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::net::{IpAddr, SocketAddr};
@@ -18,21 +18,21 @@ use crate::discover::servers::{Endpoint, Place};
 use crate::discover::sighting::Sighting;
 use crate::discover::sock_diag::{FileId, TcpSocket, Traffic, UnixName, UnixSocket};
 
-/// A TCP connection of a client, with the facts by which a later look finds it again.
+/// A TCP connection of a client, with the facts by which a later survey recognises it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
     /// The client's network namespace, address and peer; `None` for a Unix socket.
     pub tcp: Option<(NamespaceId, SocketAddr, SocketAddr)>,
-    /// The traffic over the connection so far, as the client's end counts it.
+    /// The traffic over the connection so far, as counted at the client's end.
     pub traffic: Option<Traffic>,
 }
 
 /// The connections of one process to one server or listening socket, over one transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Peer {
-    /// The process; `None` if we may not see which process holds the sockets.
+    /// The process; `None` if looptax may not see which process holds the sockets.
     pub process: Option<Process>,
-    /// The owner of the sockets, if there is no process; `None` if the kernel does not report it.
+    /// The owner of the sockets, if the process is not known; `None` if the kernel does not report the owner.
     pub uid: Option<u32>,
     pub way: Way,
     pub connections: Vec<Connection>,
@@ -44,7 +44,7 @@ impl Peer {
     }
 }
 
-/// A TCP connection that was closed within the last minute; its process is no longer known.
+/// A TCP connection that was closed in the last minute. Its process is no longer known.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Closed {
     /// The network namespace of the end that closed first.
@@ -54,7 +54,7 @@ pub struct Closed {
 }
 
 impl Closed {
-    /// The transport of the connection, if both ends were certainly on this machine.
+    /// Returns the transport of the connection, if both ends were certainly on this machine.
     pub fn way(&self) -> Option<Way> {
         match (self.client.ip(), self.server.ip()) {
             (IpAddr::V4(client), IpAddr::V4(_)) if client.is_loopback() => Some(Way::Loopback),
@@ -64,10 +64,10 @@ impl Closed {
     }
 }
 
-/// The clients of some endpoints, and the number of connections from elsewhere.
+/// The clients of some endpoints, and the number of connections from other machines.
 pub(crate) type Peers = (Vec<Peer>, usize);
 
-/// The ends of all connections, to be looked up by their addresses, with their owners.
+/// The ends of all connections, which can be looked up by their addresses, and the owners of these ends.
 pub(crate) struct Ends<'a> {
     pub(crate) networks: &'a Networks,
     pub(crate) owners: &'a Owners,
@@ -82,7 +82,7 @@ pub(crate) struct Ends<'a> {
 pub(crate) struct Arrival {
     pub(crate) inode: u64,
     pub(crate) way: Way,
-    /// The network namespace of the server's end; for a Unix socket, of the client's.
+    /// The network namespace of the server's end; for a Unix socket, of the client's end.
     network: NamespaceId,
     at: Acceptor,
 }
@@ -102,7 +102,7 @@ impl Arrival {
     }
 }
 
-/// The server-side addresses at which some connections were accepted, each listed once.
+/// The addresses on the server's side at which some connections were accepted, each listed once.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Accepted {
     tcp: HashSet<(NamespaceId, SocketAddr)>,
@@ -135,9 +135,9 @@ impl Accepted {
     }
 }
 
-/// The client's end of a connection that a process has accepted.
+/// The client's end of a connection that a process of this machine has accepted.
 struct Inbound {
-    /// `None` if the connection comes from another machine, or through a rewritten address.
+    /// The client's socket; `None` if the connection comes from another machine, or through a rewritten address.
     inode: Option<u64>,
     uid: Option<u32>,
     way: Way,
@@ -161,7 +161,7 @@ impl<'a> Ends<'a> {
         Self { networks, owners, processes: processes.iter().map(|it| (it.pid, it)).collect(), tcp, tcp_inodes, unix }
     }
 
-    /// The connections of this machine that these endpoints have accepted.
+    /// Returns the connections within this machine that these endpoints have accepted.
     pub(crate) fn sightings(&self, endpoints: &[Endpoint]) -> BTreeSet<Sighting> {
         let sighting = |inbound: Inbound| {
             let tcp = { inbound.connection.tcp }.map(|(_, client, server)| (client, server));
@@ -171,7 +171,7 @@ impl<'a> Ends<'a> {
         all.filter_map(sighting).collect()
     }
 
-    /// The connections that these endpoints have accepted, each with its client's end.
+    /// Returns the connections that these endpoints have accepted, each with its client's end.
     fn inbound(&self, endpoints: &[Endpoint]) -> Vec<Inbound> {
         let mut found = Vec::new();
         for (network, sockets) in &self.networks.sockets {
@@ -192,7 +192,7 @@ impl<'a> Ends<'a> {
         found
     }
 
-    /// The connections to these endpoints that were closed a moment ago: the kernel keeps each for a
+    /// Returns the connections to these endpoints that were closed recently. The kernel keeps each of them for a
     /// minute, at the end that closed first.
     pub(crate) fn closed(&self, endpoints: &[Endpoint]) -> BTreeSet<Closed> {
         let mut found = BTreeSet::new();
@@ -213,7 +213,7 @@ impl<'a> Ends<'a> {
         found
     }
 
-    /// The clients of some endpoints, and the number of connections from elsewhere.
+    /// Returns the clients of some endpoints, and the number of connections from other machines.
     pub(crate) fn peers_of(&self, endpoints: &[Endpoint]) -> Peers {
         let mut groups = Groups::new();
         let mut n_remote = 0;
@@ -235,7 +235,7 @@ impl<'a> Ends<'a> {
         (peers.collect(), n_remote)
     }
 
-    /// All connections of this machine to sockets that listen on it, of any program.
+    /// Returns all connections within this machine to listening sockets of this machine, from any program.
     pub(crate) fn arrivals(&self) -> Vec<Arrival> {
         let mut found = Vec::new();
         for (network, sockets) in &self.networks.sockets {
@@ -264,7 +264,7 @@ impl<'a> Ends<'a> {
         found
     }
 
-    /// Whether the socket with this number is open now.
+    /// Whether the socket with this inode is open at present.
     pub(crate) fn has(&self, inode: u64) -> bool {
         self.unix.contains_key(&inode) || self.tcp_inodes.contains(&inode)
     }
@@ -276,7 +276,7 @@ impl<'a> Ends<'a> {
         remote: SocketAddr,
     ) -> Option<&(NamespaceId, &'a TcpSocket)> {
         let candidates = self.tcp.get(&(remote, local)).map_or(&[][..], Vec::as_slice);
-        // The same addresses may be in use in several namespaces, so the server's own namespace is preferred.
+        // Several namespaces may use the same addresses, so the server's own namespace is preferred.
         let near = candidates.iter().find(|(there, _)| *there == network);
         near.or(candidates.first())
     }
@@ -300,8 +300,8 @@ impl<'a> Ends<'a> {
         }
     }
 
-    /// The clients at the other end of a socket with a server's name: of a connection its client, of a listening socket
-    /// the clients that wait to be accepted. A client that has ended does not count.
+    /// Returns the clients at the other end of a Unix socket that has a server's name. For a connection this is its
+    /// client; for a listening socket, the clients that wait to be accepted. A client that has ended does not count.
     fn unix_ends(&self, socket: &UnixSocket) -> impl Iterator<Item = Inbound> {
         let peers = socket.peers.iter().filter_map(|it| self.unix.get(it));
         peers.map(|peer| Inbound {
@@ -320,13 +320,13 @@ impl Endpoint {
         network == self.network && self.place.takes(local) && !is_of_ipv4
     }
 
-    /// Whether a Unix socket has the name that the server was bound to. It may be a socket that listens there, or the
-    /// server's end of a connection, which is in the client's namespace.
+    /// Whether a Unix socket has the name to which the server's socket was bound. It may be the listening socket
+    /// itself, or the server's end of a connection, which is in the client's namespace.
     fn is_called(&self, network: NamespaceId, socket: &UnixSocket) -> bool {
         socket.name.as_ref().is_some_and(|it| self.is_named(network, it, socket.file))
     }
 
-    /// Whether the server was bound to this name, and to this file if both files are known.
+    /// Whether the server's socket was bound to this name, and to this file if both files are known.
     pub(crate) fn is_named(&self, network: NamespaceId, name: &UnixName, file: Option<FileId>) -> bool {
         match &self.place {
             Place::Tcp(_) => false,
@@ -336,5 +336,5 @@ impl Endpoint {
     }
 }
 
-/// Connections by process, by user if there is no process, and by transport.
+/// The connections, by process, by user if the process is not known, and by transport.
 type Groups = BTreeMap<(Option<u32>, Option<u32>, Way), Vec<Connection>>;

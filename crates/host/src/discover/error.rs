@@ -1,14 +1,14 @@
-//! Errors of queries to the kernel.
+//! Errors of requests to the kernel.
 
 use std::io;
 
-/// The kernel did not answer a query.
+/// The kernel did not answer a request.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoverError {
     /// The sockets of a network namespace could not be listed.
     #[error("cannot list the {family} sockets of this network namespace")]
     SockDiag {
-        /// The kind of sockets: `TCP`, `Unix`.
+        /// The kind of sockets: `TCP` or `Unix`.
         family: &'static str,
         source: io::Error,
     },
@@ -18,7 +18,7 @@ pub enum DiscoverError {
 }
 
 impl DiscoverError {
-    /// Whether the process whose namespace was to be used has ended in the meantime.
+    /// Whether the process whose namespace was needed has ended in the meantime.
     pub(crate) fn is_of_ended_process(&self) -> bool {
         matches!(self, Self::Namespace { source, .. } if source.kind() == io::ErrorKind::NotFound)
     }

@@ -1,17 +1,18 @@
-//! Which processes belong together: a server with its workers, a web server with its workers.
+//! Determines which processes belong together: a server or web server and its workers.
 //!
-//! A worker is a process that was started by a process of the same program. Called to assign connections, which workers
-//! hold, to the programs that people know.
+//! A worker is a process that was started by a process of the same program. This module is used to assign connections,
+//! which the workers hold, to the programs that people know.
 
 use std::collections::HashMap;
 
 use crate::discover::process::Process;
 use crate::discover::servers::Server;
 
-/// More generations than any program has. Process numbers are reused, so a chain of parents may be circular.
+/// The maximum number of ancestors that are followed; no program has more. A limit is needed because pids are reused,
+/// so a chain of parents may be circular.
 const MOST_GENERATIONS: usize = 32;
 
-/// The processes by their numbers, with their parents.
+/// The processes by their pids, with their parents.
 pub(crate) struct Families<'a> {
     processes: HashMap<u32, &'a Process>,
 }
@@ -25,21 +26,21 @@ impl<'a> Families<'a> {
         self.processes.get(&pid).copied()
     }
 
-    /// The index of the server that a process is, or works for.
+    /// Returns the index of the server that a process is, or for which it works.
     pub(crate) fn server_of(&self, pid: u32, by_pid: &HashMap<u32, usize>) -> Option<usize> {
         let is_kin = |parent: &Process, child: &Process| is_same_program(parent, child);
         let mut line = self.line(pid, is_kin);
         line.find_map(|it| by_pid.get(&it.pid).copied())
     }
 
-    /// The first of the processes that share the work of this one: the process itself if it was not started by a
-    /// process with the same program and name.
+    /// Returns the first of the processes that share their work with this one. This is the process itself if it was not
+    /// started by a process with the same program and name.
     pub(crate) fn leader(&self, pid: u32) -> u32 {
         let is_kin = |parent: &Process, child: &Process| is_same_program(parent, child) && parent.name == child.name;
         self.line(pid, is_kin).last().map_or(pid, |it| it.pid)
     }
 
-    /// The process, then its parent, grandparent and so on, as long as they are kin.
+    /// Returns the process, then its parent, grandparent and so on, as long as `is_kin` accepts them.
     fn line(&self, pid: u32, is_kin: impl Fn(&Process, &Process) -> bool) -> impl Iterator<Item = &'a Process> {
         let next = move |child: &&'a Process| {
             let parent = self.process(child.parent)?;
@@ -53,7 +54,7 @@ fn is_same_program(one: &Process, other: &Process) -> bool {
     one.pid != other.pid && one.program_name() == other.program_name()
 }
 
-/// The servers' indexes in their list, by the numbers of their processes.
+/// Returns the servers' indexes in their list, by the pids of their processes.
 pub(crate) fn places(servers: &[Server]) -> HashMap<u32, usize> {
     let numbered = servers.iter().enumerate();
     numbered.map(|(idx, it)| (it.process.pid, idx)).collect()
@@ -64,7 +65,7 @@ mod tests {
     use super::*;
     use crate::discover::process::process;
 
-    /// Processes by number, parent, program and own name.
+    /// Builds processes from pid, parent, program and own name.
     fn processes(all: &[(u32, u32, &str, &str)]) -> Vec<Process> {
         let own = process(std::process::id()).unwrap();
         let each = all.iter().map(|(pid, parent, program, name)| Process {

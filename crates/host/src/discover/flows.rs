@@ -1,7 +1,7 @@
-//! The counts of the eyes, assigned to services: which client sends requests to which server over which transport.
+//! Assigns the counts of `eyes` to services: which client sends requests to which server over which transport.
 //!
-//! Workers count as their leader. A process that has ended counts as its parent if both have the same name, else it
-//! keeps the name that the kernel noted.
+//! A worker counts as its leader. A process that has ended counts as its parent if both have the same name; otherwise
+//! it counts under the name that the kernel noted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -22,15 +22,15 @@ use crate::eyes::{Asked, Counted, Counts, End, Look, Name};
 /// Processes that work as one service.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Party {
-    /// The name that people use: `php-fpm8.2 (pool www)`.
+    /// The name that people use for the service, such as `php-fpm8.2 (pool www)`.
     pub name: String,
-    /// The process that represents the service; `None` if all that we saw have ended.
+    /// The process that represents the service; `None` if all its processes that looptax saw have ended.
     pub process: Option<Process>,
-    /// The container or unit of the process; of ended processes, their parent's.
+    /// The container or unit of the process; for ended processes, that of their parent.
     pub home: Home,
 }
 
-/// The requests of one process.
+/// The requests that one process sent.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Asks {
     pub n_turns: u64,
@@ -51,7 +51,7 @@ impl Asks {
 /// The requests of one service to another at one address.
 #[derive(Debug, Clone)]
 pub struct Flow {
-    /// The client; `None` for clients that are not on this machine.
+    /// The client; `None` for clients on other machines.
     pub client: Option<Party>,
     /// The client's processes that sent requests.
     pub processes: BTreeMap<u32, Asks>,
@@ -61,20 +61,21 @@ pub struct Flow {
     pub server_idx: Option<usize>,
     pub way: Way,
     pub asked: Asked,
-    /// The server's address: `127.0.0.1:3306`, `/run/mysqld/mysqld.sock`, `@mariadb`.
+    /// The server's address, such as `127.0.0.1:3306`, `/run/mysqld/mysqld.sock` or `@mariadb`.
     pub address: String,
     pub counts: Counts,
 }
 
-/// Most clients that are remembered; others are shown by the kernel's name once they have ended.
+/// The maximum number of clients that are remembered. Other clients that have ended are shown by the kernel's name for
+/// the process.
 const MOST_KNOWN: usize = 20_000;
 
-/// Clients by their processes, before they ended: number and name in the kernel.
+/// Clients as they were before their processes ended, by each process's pid and name in the kernel.
 #[derive(Debug, Default)]
 pub struct KnownClients(HashMap<(u32, String), Party>);
 
 impl KnownClients {
-    /// The client of an ended process when it was seen before; `now` if the process runs, or was never seen.
+    /// Returns the client of an ended process as it was seen before; `now` if the process runs, or was never seen.
     fn recall(&mut self, end: &End, now: Party) -> Party {
         let key = (end.pid, end.comm.clone());
         if now.process.is_none() {
@@ -88,7 +89,7 @@ impl KnownClients {
     }
 }
 
-/// The flows of a look, the busiest first.
+/// Returns the flows of one interval of counting, the busiest flow first.
 ///
 /// # Cost
 /// Some ten system calls per process.
@@ -96,7 +97,8 @@ pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
     flows_of_known(look, servers, &mut KnownClients::default())
 }
 
-/// The flows of one of several looks: a process that has ended since an earlier look counts for its client then.
+/// Returns the flows of one of several intervals. If a process has ended since an earlier interval, it counts for the
+/// client to which it belonged then.
 ///
 /// # Cost
 /// As [`flows`].
@@ -137,21 +139,21 @@ pub fn flows_of_known(look: &Look, servers: &[Server], known: &mut KnownClients)
     flows
 }
 
-/// The server that listens at an address.
+/// Returns the server that listens at an address.
 pub fn server_at<'a>(asked: &Asked, servers: &'a [Server]) -> Option<&'a Server> {
     servers.iter().find(|it| it.endpoints.iter().any(|endpoint| is_at(asked, endpoint)))
 }
 
-/// The server that listens on the socket with this file: inode and device, as the kernel has them.
+/// Returns the server that listens on the socket with this file, given by inode and device as in the kernel.
 pub fn server_with_file((inode, device): (u64, u32), servers: &[Server]) -> Option<&Server> {
     let file = Some((inode as u32, device));
     servers.iter().find(|it| it.endpoints.iter().any(|endpoint| endpoint.file == file))
 }
 
-/// Finds out to which service a process belongs.
+/// Determines to which service a process belongs.
 pub(crate) struct Parties<'a> {
     pub(crate) families: &'a Families<'a>,
-    /// The indexes of the servers, by the numbers of their processes.
+    /// The indexes of the servers, by the pids of their processes.
     pub(crate) by_pid: &'a HashMap<u32, usize>,
     pub(crate) servers: &'a [Server],
 }
@@ -170,7 +172,7 @@ impl Parties<'_> {
         Party { name: called(leader), process: Some(leader.clone()), home: leader.home.clone() }
     }
 
-    /// An ended worker counts as its leader; if another program started it, it counts by itself.
+    /// Assigns an ended worker to its leader. If another program started the worker, it counts as a separate service.
     fn of_ended(&self, end: &End) -> Party {
         let parent = self.families.process(end.parent);
         match parent.filter(|it| it.name == end.comm) {
@@ -183,7 +185,7 @@ impl Parties<'_> {
         }
     }
 
-    /// The server, known by the process that answered, else by the process that listens at the address.
+    /// Returns the server: the one whose process answered, else the one that listens at the address.
     pub(crate) fn server(&self, counted: &Counted) -> (Option<usize>, Option<Party>) {
         let listens = |it: &Server| it.endpoints.iter().any(|endpoint| is_at(&counted.asked, endpoint));
         let known = counted.server.as_ref().and_then(|it| {
@@ -203,19 +205,19 @@ impl Parties<'_> {
     }
 }
 
-/// The server's own name if the process is a server, else the name that people use for the program.
+/// Returns the server's own name if the process is a server, else the name that people use for the program.
 fn called(process: &Process) -> String {
     if of_process(process).is_some() { name_of(process) } else { known_as(process) }
 }
 
-/// Adds the pool to which a worker of PHP-FPM belongs; the worker's title names it.
+/// Adds the pool to which a worker of PHP-FPM belongs; the worker's title contains the pool's name.
 fn with_pool(name: &str, worker: &Process) -> String {
     let arguments = worker.arguments();
     let pool = arguments.first().and_then(|it| it.split_once(": pool "));
     pool.map_or_else(|| name.to_owned(), |(_, pool)| format!("{name} (pool {})", pool.trim_end()))
 }
 
-/// Whether the address that clients connected to is this endpoint.
+/// Whether this endpoint is the address to which clients connected.
 pub fn is_at(asked: &Asked, endpoint: &Endpoint) -> bool {
     match asked {
         Asked::Tcp { to, network } if to.ip().is_loopback() => endpoint.accepts(NamespaceId(*network), *to),

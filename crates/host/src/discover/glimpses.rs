@@ -1,8 +1,9 @@
-//! Short looks between two surveys, for connections that come and go: by default a web server opens a connection for
-//! each request.
+//! Inspects the machine briefly and often between two surveys, to see short connections: by default a web server opens
+//! a connection for each request.
 //!
-//! A connection that is open at such a look is seen with its holder, over TCP and over Unix sockets. A shorter one is
-//! not seen. Only web servers, proxies, poolers and the programs behind them are inspected.
+//! A connection that is open at such an inspection is seen with the process that holds it, over TCP and over Unix
+//! sockets. Shorter connections are not seen. Only web servers, proxies, poolers and the programs behind them are
+//! inspected.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -19,12 +20,13 @@ use crate::discover::servers::Server;
 use crate::discover::web::{is_proxy, is_web_server};
 
 const SHORTEST_PAUSE: Duration = Duration::from_millis(20);
-/// Each pause lasts this many times as long as a look, so the looks use at most a quarter of one core.
+/// The pause after an inspection is this many times as long as the inspection, so inspections use at most a quarter of
+/// one core.
 const PAUSE_PER_LOOK: u32 = 3;
-/// At most this many connections are remembered.
+/// The maximum number of connections that are remembered.
 const MOST_GLIMPSES: usize = 20_000;
 
-/// A connection that was open during a look, and the process that held its client's end.
+/// A connection that was open during an inspection, and the process that held its client's end.
 #[derive(Debug, Clone)]
 pub(crate) struct Glimpse {
     pub(crate) pid: u32,
@@ -42,8 +44,8 @@ pub struct Glimpses {
 }
 
 impl Glimpses {
-    /// Starts without connections, after a survey that found these servers at `at_ns` of the monotonic clock. It never
-    /// looks if no web server runs and no program runs behind one.
+    /// Returns a value without connections, after a survey that found these servers at `at_ns` of the monotonic clock.
+    /// If no web server and no program behind a web server runs, nothing will be inspected.
     pub fn since(servers: &[Server], at_ns: u64) -> Self {
         Self {
             members: members(servers),
@@ -54,7 +56,7 @@ impl Glimpses {
         }
     }
 
-    /// How long to wait before the next look: at most the rest of the time until `end` after the survey; `None` once
+    /// Returns how long to wait before the next inspection, at most until the time `end` after the survey; `None` if
     /// that time is over.
     pub fn pause(&self, end: Duration) -> Option<Duration> {
         let elapsed = monotonic_ns().saturating_sub(self.since_ns);
@@ -66,7 +68,7 @@ impl Glimpses {
         Some(pause.min(rest))
     }
 
-    /// Looks once.
+    /// Inspects the connections once.
     ///
     /// # Cost
     /// A netlink dump per address family and network namespace of the inspected processes, and a `readlink` per file
@@ -89,7 +91,7 @@ impl Glimpses {
         self.last_look = Duration::from_nanos(monotonic_ns().saturating_sub(began));
     }
 
-    /// The addresses at which the connections of these processes were accepted, by the processes' leaders.
+    /// Returns the addresses at which the connections of these processes were accepted, by the processes' leaders.
     pub(crate) fn accepted_from(&self, leader: impl Fn(u32) -> Option<u32>) -> BTreeMap<u32, Accepted> {
         let mut found: BTreeMap<u32, Accepted> = BTreeMap::new();
         for glimpse in &self.all {
@@ -102,7 +104,7 @@ impl Glimpses {
     }
 }
 
-/// The processes whose connections are looked for: those that send requests on behalf of a page.
+/// Returns the processes whose connections are inspected: those that send requests on behalf of a page.
 fn members(servers: &[Server]) -> Vec<Process> {
     let processes = processes();
     let families = Families::new(&processes);

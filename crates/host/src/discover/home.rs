@@ -1,40 +1,40 @@
-//! To which container or service a process belongs, found by its control group.
+//! Determines to which container or service a process belongs, from its control group.
 //!
-//! Runtimes name a control group after its container; systemd writes units into the path. This module only parses text
-//! and queries no runtime.
+//! Container runtimes name a control group after its container, and systemd writes the unit into the path. This module
+//! only parses text and asks no runtime.
 
 /// The container or service to which a process belongs.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Home {
-    /// A container: `docker 3f2a9c1b7d20`, `lxc web`.
+    /// A container, such as `docker 3f2a9c1b7d20` or `lxc web`.
     Container {
-        /// The program that created the container: `docker`, `podman`, `containerd`, `cri-o`, `lxc`, `nspawn`.
+        /// The program that created the container: `docker`, `podman`, `containerd`, `cri-o`, `lxc` or `nspawn`.
         runtime: &'static str,
         /// The container's name, or the first twelve digits of its number.
         name: String,
     },
-    /// A systemd service: `mariadb.service`.
+    /// A systemd service, such as `mariadb.service`.
     Unit(String),
-    /// A user's session, or neither a known container nor a service.
+    /// A user's session, or a process that belongs neither to a known container nor to a service.
     #[default]
     Elsewhere,
 }
 
-/// The prefix of the name of a container's control group, and the program that creates such names.
+/// The prefixes of the names of containers' control groups, and the programs that create these names.
 const PREFIXES: [(&str, &str); 4] =
     [("docker-", "docker"), ("libpod-", "podman"), ("cri-containerd-", "containerd"), ("crio-", "cri-o")];
-/// Folders whose members are containers' groups.
+/// Folders that contain the control groups of containers.
 const FOLDERS: [(&str, &str); 3] = [("docker", "docker"), ("lxc", "lxc"), ("libpod_parent", "podman")];
-/// The number of digits of a container's number that people quote.
+/// How many digits of a container's number people use.
 const SHORT_ID: usize = 12;
 
-/// The container or service that `/proc/PID/cgroup` shows.
+/// Returns the container or service that the text of `/proc/PID/cgroup` shows.
 pub(crate) fn home_of(cgroup: &str) -> Home {
     let paths = || cgroup.lines().filter_map(|line| line.splitn(3, ':').nth(2));
     paths().find_map(container).or_else(|| paths().find_map(unit)).unwrap_or_default()
 }
 
-/// The innermost container in a path.
+/// Returns the innermost container in a path.
 fn container(path: &str) -> Option<Home> {
     let parts: Vec<&str> = path.split('/').collect();
     let home = |runtime, name: &str| Some(Home::Container { runtime, name: name.to_owned() });
@@ -58,7 +58,7 @@ fn container(path: &str) -> Option<Home> {
                 return home(runtime, name);
             }
         }
-        // Kubernetes without systemd has the container's number below the pod's.
+        // Kubernetes without systemd puts the container's number below the pod's number.
         if is_id(part) && parent.is_some_and(|parent| parent.starts_with("pod")) {
             return home("containerd", &part[..SHORT_ID]);
         }
@@ -66,7 +66,7 @@ fn container(path: &str) -> Option<Home> {
     None
 }
 
-/// The innermost service in a path. A user's own service manager does not count, nor do the services that it runs: the
+/// Returns the innermost service in a path. A user's own service manager and its services do not count, because the
 /// system's manager does not know them.
 fn unit(path: &str) -> Option<Home> {
     let mut services = path.split('/').filter(|part| part.ends_with(".service"));
@@ -77,7 +77,7 @@ fn unit(path: &str) -> Option<Home> {
     Some(Home::Unit(service.to_owned()))
 }
 
-/// Whether a text is a container's number: many hexadecimal digits.
+/// Whether a text is a container's number: at least 32 hexadecimal digits.
 fn is_id(text: &str) -> bool {
     text.len() >= 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }

@@ -1,8 +1,8 @@
-//! Listening sockets of processes that cannot be inspected: their servers, inferred from facts that every user may see.
+//! Assigns listening sockets to servers that cannot be inspected, from facts that every user may see.
 //!
-//! The kernel lists every socket with its user, `/proc` every process with its user and command line. A socket is
-//! assigned to the server that it fits best, with the reason; the other sockets are a separate list. None of this is
-//! proof: a caller that acts on it requires [`HowKnown::Seen`].
+//! The kernel lists every socket with its user, and `/proc` shows every process with its user and command line. A
+//! socket is assigned to the server that fits it best, with the reason; the other sockets are in a separate list. None
+//! of this is a proof: a caller that relies on it requires [`HowKnown::Seen`].
 
 use looptax_model::dsn::Kind;
 use looptax_model::record::HowKnown;
@@ -20,27 +20,27 @@ use crate::discover::words::Words;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Listener {
     pub endpoint: Endpoint,
-    /// The user of the socket, if the kernel reports it.
+    /// The user who owns the socket, if the kernel reports it.
     pub uid: Option<u32>,
     pub likely: Option<&'static str>,
     /// Servers that run as the socket's user and may own it, by their indexes in the survey's list.
     pub servers: Vec<usize>,
-    /// Web servers and proxies of the same user that may own it as well, if it may be a server's.
+    /// Web servers and proxies of the same user that may own the socket as well, if it may be a server's socket.
     pub web_servers: Vec<Process>,
     pub clients: Vec<Peer>,
-    /// TCP connections of this machine that were closed within the last minute.
+    /// TCP connections within this machine that were closed in the last minute.
     pub n_closed: usize,
 }
 
 impl Listener {
-    /// Whether more than its clients suggests that this is a database server's socket.
+    /// Whether other facts than its clients suggest that this is a database server's socket.
     pub fn may_be_a_server(&self) -> bool {
         self.likely.is_some() || !self.servers.is_empty()
     }
 }
 
-/// Assigns to servers that cannot be inspected the sockets that fit only one of them. Returns the other sockets that
-/// may be a server's.
+/// Assigns sockets to servers that cannot be inspected, if a socket fits only one of them. Returns the other sockets
+/// that may belong to a server.
 pub(crate) fn attribute(
     servers: &mut [Server],
     processes: &[Process],
@@ -65,7 +65,7 @@ pub(crate) fn attribute(
     }
     { open.into_iter() }
         .map(|(endpoint, uid, best, mut fitting)| {
-            // A server with a port and a socket is not more likely than any other program of its user.
+            // A server that already has a port and a socket fits no better than any other program of its user.
             fitting.retain(|idx| best.is_some() || !has_both(&servers[*idx]));
             let is_open = best.is_none() && !fitting.is_empty();
             let own_web = { web.iter() }.filter(|it| is_open && uid == Some(it.uid));
@@ -85,7 +85,7 @@ pub(crate) fn attribute(
         .collect()
 }
 
-/// Web servers and proxies that cannot be inspected, without those that one of the same program started.
+/// Returns web servers and proxies that cannot be inspected, except those that a process of the same program started.
 fn hidden_web_servers<'a>(processes: &'a [Process], owners: &Owners) -> Vec<&'a Process> {
     let is_one = |it: &Process| {
         let program = it.program_name();
@@ -99,7 +99,8 @@ fn hidden_web_servers<'a>(processes: &'a [Process], owners: &Owners) -> Vec<&'a 
     hidden.filter(|it| is_one(it) && !is_worker(it)).collect()
 }
 
-/// Whether the socket may be a database's: the kernel lists the sockets of all other programs too.
+/// Whether the socket may be a database's socket. This filter is needed because the kernel also lists the sockets of
+/// all other programs.
 fn is_telling(listener: &Listener) -> bool {
     let is_tcp = matches!(listener.endpoint.place, Place::Tcp(_));
     let has_known_client = { listener.clients.iter() }.any(|it| it.process.is_some());
@@ -118,17 +119,17 @@ struct Hidden {
     uid: u32,
     kind: Kind,
     words: Words,
-    /// Whether this is the only program of its user whose sockets we may not see.
+    /// Whether this is the only program of its user whose sockets looptax may not see.
     is_alone: bool,
 }
 
-/// The servers that may have sockets here: those in another container have a separate network, whose sockets are not
-/// listed.
+/// Returns the hidden servers that may have sockets in this list. A server in another container is left out: it has a
+/// separate network, whose sockets are not listed.
 fn hidden_servers(servers: &[Server], processes: &[Process], owners: &Owners) -> Vec<Hidden> {
     if !servers.iter().any(|it| it.is_hidden) {
         return Vec::new();
     }
-    // A process that started after the first list may already have sockets in the kernel's list.
+    // A process that started after the first list was read may already have sockets in the kernel's list.
     let later = list_processes();
     let is_new = |it: &&Process| !processes.iter().any(|other| other.pid == it.pid);
     let new: Vec<&Process> = later.iter().filter(is_new).collect();
@@ -154,10 +155,10 @@ fn hidden_servers(servers: &[Server], processes: &[Process], owners: &Owners) ->
         .collect()
 }
 
-/// Whether the process `one` is `pid`, or was started by it, directly or through others.
+/// Whether the process `one` is the process `pid` or one of its descendants.
 fn is_below(one: &Process, pid: u32, processes: &[Process]) -> bool {
     let mut now = Some(one);
-    // Parents start earlier than their children, but process numbers are reused, so the steps are limited.
+    // A parent starts before its children, but pids are reused, so the number of steps is limited.
     for _ in 0..processes.len() {
         match now {
             Some(it) if it.pid == pid => return true,
@@ -169,7 +170,7 @@ fn is_below(one: &Process, pid: u32, processes: &[Process]) -> bool {
 }
 
 impl Hidden {
-    /// The reason besides the user why the socket may be this server's, if there is one.
+    /// Returns the reason, other than the user, why the socket may be this server's; `None` if there is none.
     fn fit(&self, place: &Place) -> Option<HowKnown> {
         let is_named = match place {
             Place::Tcp(address) => self.words.name_port(address.port()),
@@ -178,7 +179,7 @@ impl Hidden {
         if is_named {
             return Some(HowKnown::CommandLine);
         }
-        // A server whose command line names another port does not listen on the usual one.
+        // If a server's command line contains another port, the server does not listen on the usual port.
         let is_elsewhere = matches!(place, Place::Tcp(_)) && self.words.name_ports();
         if is_usual(self.kind, place) && !is_elsewhere {
             return Some(HowKnown::UsualPlace);

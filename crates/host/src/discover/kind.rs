@@ -1,13 +1,13 @@
-//! How processes are recognized as servers.
+//! Recognises servers by their processes.
 //!
-//! Called for each process in a look.
+//! Called for each process in a survey.
 
 use looptax_model::dsn::Kind;
 
 use crate::discover::process::Process;
 
-/// The kind of server that a process is. It is known by the program, else by the title that the process has given
-/// itself: `php-fpm: master process (/etc/php-fpm.conf)`.
+/// Returns the kind of server that a process is. Recognises it by the program, or else by the title that the process
+/// has set, such as `php-fpm: master process (/etc/php-fpm.conf)`.
 pub(crate) fn of_process(process: &Process) -> Option<Kind> {
     let program = process.program_name();
     Kind::of_program(&program).or_else(|| {

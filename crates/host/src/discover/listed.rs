@@ -1,6 +1,6 @@
-//! The kernel's list of sockets at the addresses of known servers at one moment.
+//! Reads the kernel's list of sockets at the addresses of known servers.
 //!
-//! Queries only sockets, and inspects no process. Called by `watch` at each look.
+//! Queries only sockets, and inspects no process. Called by `watch` for each snapshot.
 
 use crate::discover::ends::Ends;
 use crate::discover::namespaces::networks;
@@ -15,9 +15,9 @@ use crate::{entrance, rights};
 pub struct Listed {
     /// The server's process.
     pub pid: u32,
-    /// Connections from other machines, or whose addresses were rewritten on the way.
+    /// The number of connections from other machines, or whose addresses were rewritten on the way.
     pub n_remote: usize,
-    /// The places where the server listens now, each with its queue.
+    /// The addresses on which the server listens at present, each with its queue.
     pub queues: Vec<(Place, Queue)>,
 }
 
@@ -25,7 +25,7 @@ pub struct Listed {
 ///
 /// # Cost
 /// A netlink dump per address family and network namespace of a server. If a connection comes from outside these
-/// namespaces: a dump of every namespace, and some ten system calls per process.
+/// namespaces, also a dump of every namespace, and some ten system calls per process.
 pub fn listed(servers: &[Server]) -> Vec<Listed> {
     entrance::start().ok();
     let _lowered = rights::lowered_to(rights::LOOKING);
@@ -45,6 +45,6 @@ pub fn listed(servers: &[Server]) -> Vec<Listed> {
     };
     let theirs: Vec<Process> = servers.iter().map(|it| it.process.clone()).collect();
     let found = look(&theirs);
-    // The other end of a connection may be in a namespace without a server.
+    // The other end of a connection may be in a namespace without a server, so all namespaces are listed.
     if found.iter().any(|it| it.n_remote > 0) { look(&processes()) } else { found }
 }

@@ -1,4 +1,4 @@
-//! The paths of all Unix sockets on which any program listens, in every network namespace: the list of `ss -xl`.
+//! Lists the paths of all Unix sockets on which a program listens, in every network namespace, as `ss -xl` does.
 //!
 //! Queries only the kernel and connects to nothing. Called if a socket is missing.
 
@@ -10,7 +10,7 @@ use crate::discover::process::{Process, process};
 use crate::discover::sock_diag::UnixName;
 use crate::entrance;
 
-/// The paths of listening sockets, as their processes named them.
+/// The paths of listening sockets, as the processes that bound them gave them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListenedPaths {
     paths: Vec<(PathBuf, Vec<Process>)>,
@@ -19,16 +19,16 @@ pub struct ListenedPaths {
 }
 
 impl ListenedPaths {
-    /// The processes that listen on a socket of that name; `None` if no process does. A process may see other folders
-    /// than we do, so the name may lead elsewhere for it.
+    /// Returns the processes that listen on a socket with this path; `None` if there are none. A process may see other
+    /// folders than looptax, so for that process the path may lead to another file.
     pub fn on(&self, path: &Path) -> Option<&[Process]> {
         let is_it = |it: &&(PathBuf, Vec<Process>)| is_same(&it.0, path);
         self.paths.iter().find(is_it).map(|it| &*it.1)
     }
 }
 
-/// Whether a name that was bound may mean this path: `/var/run` is a link to `/run`, and a relative name is the end of
-/// the path.
+/// Whether a bound name may stand for this path: `/var/run` is a link to `/run`, and a relative name is the end of the
+/// path.
 fn is_same(bound: &Path, path: &Path) -> bool {
     let plain = |it: &Path| match it.strip_prefix("/var/run") {
         Ok(rest) => Path::new("/run").join(rest),
@@ -43,7 +43,7 @@ fn is_same(bound: &Path, path: &Path) -> bool {
 /// # Cost
 /// A netlink dump per network namespace, and a `readlink` per open file.
 pub fn listened_paths() -> ListenedPaths {
-    // Without the right to enter namespaces, only our own namespace is listed.
+    // Without the right to enter namespaces, only looptax's own namespace is listed.
     entrance::start().ok();
     let (processes, owners) = (processes(), owners());
     let networks = networks(&processes, process(std::process::id()).and_then(|own| own.network));

@@ -1,4 +1,4 @@
-//! How often the clients of a single-threaded server are found on the server's core.
+//! Measures how often the clients of a single-threaded server run on the server's core.
 
 use std::collections::{BTreeSet, HashMap};
 use std::thread;
@@ -7,32 +7,32 @@ use std::time::{Duration, Instant};
 use crate::discover::survey::survey;
 use crate::processes::{n_turns, stat, threads};
 
-/// How long clients are looked at, and the pause between two looks.
+/// How long clients are observed, and the pause between two samples.
 const LOOKING: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(2);
-/// With fewer looks at threads that have run, the result would not show where requests are made.
+/// The fewest samples of threads that have run; with fewer samples, the result would not show where requests are made.
 const LEAST_LOOKS: u32 = 50;
-/// At most this many threads of clients are looked at: with more of them, each look would take long.
+/// The maximum number of threads of clients that are observed; with more threads, each sample would take long.
 const MOST_THREADS: usize = 64;
 
-/// Observations of a server's clients.
+/// The samples of a server's clients.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Meetings {
     /// The names of the clients' programs.
     pub programs: Vec<String>,
-    /// Number of looks at a thread that had run since the look before.
+    /// The number of samples in which a thread had run since the previous sample.
     pub n_looks: u32,
-    /// The part of these looks that found the thread on the core where the server's thread ran last.
+    /// In how many of these samples the thread was on the core on which the server's thread ran last.
     pub n_same: u32,
 }
 
-/// Looks at the clients of a single-threaded server for a second. `None` if only this process was seen to be connected,
-/// or the others hardly ran.
+/// Observes the clients of a single-threaded server for a second. `None` if only looptax itself was seen to be
+/// connected, or the other clients hardly ran.
 ///
-/// The looks also see a client's other work, so the result is an estimate of where requests are made.
+/// The samples also contain a client's other work, so the result is an estimate of where requests are made.
 ///
 /// # Cost
-/// A survey of the machine, then two short files per thread and look.
+/// A survey of the machine, then two short files per thread and sample.
 #[allow(clippy::disallowed_methods, reason = "how long to look, not a measurement")]
 pub fn meetings(server_pid: u32) -> Option<Meetings> {
     let survey = survey(None);

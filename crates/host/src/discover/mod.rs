@@ -1,10 +1,10 @@
-//! Running servers, their sockets and their clients, in every namespace that we may inspect.
+//! Finds running servers, their sockets and their clients, in every namespace that looptax may inspect.
 //!
-//! Reads `/proc` and the kernel's lists of sockets. It does not connect, log in, change anything or execute a program:
-//! a server's version is read from its program's own bytes or from the package database. A part that cannot be seen is
-//! listed as a [`Problem`], and never is an error: a process that we may not inspect must not hide the others. Every
-//! name in the results was chosen by another program: the caller that prints one cleans it first. Called by the command
-//! line.
+//! Reads `/proc` and the kernel's lists of sockets. Does not connect, log in, change anything or execute a program: a
+//! server's version is read from the bytes of its program or from the package database. A part of the machine that
+//! cannot be seen is listed as a [`Problem`] and is never an error, because one hidden process must not hide the other
+//! processes. Every name in the results was chosen by another program, and a caller that prints a name has to clean it
+//! first. Called by the command line.
 
 mod beside;
 mod candidates;

@@ -21,9 +21,9 @@ pub struct Monitored {
     pub compose_file: Option<PathBuf>,
 }
 
-/// The program that monitors a container for Podman.
+/// The program that monitors a container of Podman.
 const MONITOR: &str = "conmon";
-/// At most this many parents are looked at.
+/// The maximum number of ancestors that are followed.
 const MOST_PARENTS: usize = 32;
 /// Docker's settings, and the folder of its data if they do not name one.
 const DOCKER_SETTINGS: &str = "/etc/docker/daemon.json";
@@ -43,7 +43,7 @@ pub fn monitored(inside: &Process) -> Option<Monitored> {
     Some(Monitored { runtime: "podman", name, uid: monitor.uid, compose_file: None })
 }
 
-/// Finds `shop-db` in `conmon … -n shop-db … --exit-command /usr/bin/podman …`.
+/// Finds the name `shop-db` in a command line such as `conmon … -n shop-db … --exit-command /usr/bin/podman …`.
 fn monitored_name(arguments: &[String]) -> Option<String> {
     let is_podmans = arguments.iter().any(|it| it.rsplit('/').next() == Some("podman"));
     let place = arguments.iter().position(|it| it == "-n" || it == "--name")?;
@@ -110,7 +110,7 @@ mod tests {
             let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
             assert_eq!(monitored_name(&arguments).as_deref(), expected, "{line}");
         };
-        // As conmon 2.1.6 is started by Podman 4.3, shortened.
+        // The command line with which Podman 4.3 starts conmon 2.1.6, shortened.
         let podmans = "/usr/bin/conmon --api-version 1 -c 3f2a -u 3f2a -r /usr/bin/crun -n shop-db --exit-dir /run/x \
              --exit-command /usr/bin/podman --exit-command-arg container";
         check(podmans, Some("shop-db"));

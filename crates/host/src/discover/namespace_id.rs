@@ -1,8 +1,8 @@
-//! The number of a namespace, which distinguishes it from others.
+//! The number that identifies a namespace.
 
 use std::fmt;
 
-/// A namespace, by the number that `/proc/PID/ns` shows.
+/// The number of a namespace, as `/proc/PID/ns` shows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct NamespaceId(pub u64);
 

@@ -1,7 +1,8 @@
-//! Sockets of every network namespace that has a process.
+//! Lists the sockets of every network namespace that contains a process.
 //!
-//! No thread of the program leaves its namespace: the process of [`entrance`] enters the others and returns a socket
-//! that lists the sockets there. This takes `CAP_SYS_ADMIN`; without it only the caller's own namespace is visible.
+//! No thread of the program leaves its namespace. The process of [`entrance`] enters the other namespaces, and returns
+//! a socket that lists the sockets of a namespace. This requires `CAP_SYS_ADMIN`; without it, only the caller's own
+//! namespace is listed.
 
 use std::collections::BTreeMap;
 use std::fs::File;
@@ -18,15 +19,15 @@ use crate::discover::sock_diag::{self, Sockets};
 /// The kernel's limit on the length of a host name.
 const MOST_HOST_NAME: usize = 64;
 
-/// The sockets of the network namespaces.
+/// The sockets of all network namespaces.
 #[derive(Debug, Default)]
 pub(crate) struct Networks {
     pub(crate) sockets: BTreeMap<NamespaceId, Sockets>,
-    /// Namespaces that could not be entered, each with the reason.
+    /// Namespaces that could not be entered, each with the error.
     pub(crate) closed: Vec<(NamespaceId, DiscoverError)>,
 }
 
-/// Lists the sockets of all network namespaces of `processes`; `own` is the caller's.
+/// Lists the sockets of the network namespaces of all `processes`; `own` is the caller's namespace.
 pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Networks {
     let mut members: BTreeMap<NamespaceId, Vec<u32>> = BTreeMap::new();
     for process in processes {
@@ -35,7 +36,7 @@ pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Netwo
         }
     }
     let mut found = Networks::default();
-    // If the number of our own namespace is not known, its sockets are listed under 0.
+    // If the number of the caller's own namespace is not known, its sockets are listed under 0.
     let here = own.unwrap_or(NamespaceId(0));
     match sock_diag::own_sockets() {
         Ok(sockets) => {
@@ -56,8 +57,8 @@ pub(crate) fn networks(processes: &[Process], own: Option<NamespaceId>) -> Netwo
     found
 }
 
-/// The answer through the first of these processes that has neither ended nor moved to another namespace, else the last
-/// error; `None` without processes.
+/// Returns the result of `look` for the first of these processes that has neither ended nor moved to another namespace.
+/// If there is no such process, returns the last error; `None` if the list is empty.
 fn through_any<T>(pids: &[u32], look: impl Fn(u32) -> Result<T, DiscoverError>) -> Option<Result<T, DiscoverError>> {
     let mut answer = None;
     for pid in pids {
@@ -71,8 +72,8 @@ fn through_any<T>(pids: &[u32], look: impl Fn(u32) -> Result<T, DiscoverError>) 
     answer
 }
 
-/// `net.core.somaxconn` in the network namespace of a process, which caps the queue of every listening socket there;
-/// `None` if it cannot be read.
+/// Returns `net.core.somaxconn` in the network namespace of a process, which limits the queue of every listening socket
+/// in that namespace; `None` if it cannot be read.
 pub fn somaxconn(process: &Process) -> Option<u32> {
     let own = crate::discover::process::process(std::process::id()).and_then(|it| it.network);
     let text = if process.network == own {
@@ -85,8 +86,8 @@ pub fn somaxconn(process: &Process) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// The host name that a process sees, if the process has another UTS namespace than we do and a different name there;
-/// `None` also if it cannot be read.
+/// Returns the host name that a process sees, if the process has another UTS namespace than looptax and another name.
+/// `None` also if the name cannot be read.
 pub fn host_name(process: &Process) -> Option<String> {
     let namespace = kernel::open(process.file("ns/uts")).ok()?;
     let own = kernel::metadata("/proc/self/ns/uts").ok()?;
@@ -110,7 +111,7 @@ fn sockets_of(network: NamespaceId, pid: u32) -> Result<Sockets, DiscoverError> 
 
 fn namespace_of(network: NamespaceId, pid: u32) -> std::io::Result<File> {
     let namespace = kernel::open(format!("/proc/{pid}/ns/net"))?;
-    // The process may have moved to another namespace, or its number may belong to another process by now.
+    // The process may have moved to another namespace, or another process may have its pid by now.
     if namespace.metadata()?.ino() != network.0 {
         return Err(rustix::io::Errno::NOENT.into());
     }

@@ -1,9 +1,9 @@
-//! One look at processes and sockets that answers many questions.
+//! Keeps one inspection of processes and sockets, so that it can serve many requests.
 //!
-//! A command that looks for the socket of each of several hundred addresses would otherwise read the whole of `/proc`
-//! each time, and could show a process at one address that it does not see at the next. The rule: while a [`LookOnce`]
-//! exists, all questions of its thread about single addresses and processes are answered by one look.
-//! [`survey`](super::survey()) always looks again.
+//! Otherwise a command that looks up the sockets of several hundred addresses would read all of `/proc` each time, and
+//! could show for one address a process that it does not see for the next. The rule: while a [`LookOnce`] exists, all
+//! requests of its thread about single addresses and processes use the results of one inspection.
+//! [`survey`](super::survey()) always inspects the machine again.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -14,8 +14,8 @@ use crate::discover::owners::Owners;
 use crate::discover::process::{self, Process};
 use crate::discover::sock_diag::{self, Sockets};
 
-/// While this value exists, its thread keeps the results of its first look. Use it only for queries: code that waits
-/// for a change must not hold one.
+/// While this value exists, its thread keeps the results of its first inspection. Use it only for queries: code that
+/// waits for a change must not hold it.
 #[derive(Debug)]
 pub struct LookOnce(PhantomData<Rc<()>>);
 
@@ -25,7 +25,7 @@ struct Memory {
     processes: Option<Rc<Vec<Process>>>,
     owners: Option<Rc<Owners>>,
     own_sockets: Option<Rc<Sockets>>,
-    /// How often the machine was looked at, for each of the three kinds above.
+    /// How often the machine was inspected, for each of the three kinds above.
     n_looks: [usize; 3],
 }
 
@@ -34,7 +34,7 @@ thread_local! {
 }
 
 impl LookOnce {
-    /// Starts to keep results, or joins a value that keeps them already.
+    /// Starts to keep results. If another value already keeps results, uses those.
     #[must_use]
     pub fn begin() -> Self {
         MEMORY.with_borrow_mut(|it| it.n_holders += 1);
@@ -53,12 +53,12 @@ impl Drop for LookOnce {
     }
 }
 
-/// Whether `is_such` holds for any visible process.
+/// Whether `is_such` returns true for any visible process.
 pub fn any_process(is_such: impl FnMut(&Process) -> bool) -> bool {
     processes().iter().any(is_such)
 }
 
-/// The result of [`process::processes`], kept while a [`LookOnce`] exists.
+/// Returns the result of [`process::processes`], which is kept while a [`LookOnce`] exists.
 pub(crate) fn processes() -> Rc<Vec<Process>> {
     if let Some(kept) = MEMORY.with_borrow(|it| it.processes.clone()) {
         return kept;
@@ -71,7 +71,7 @@ pub(crate) fn processes() -> Rc<Vec<Process>> {
     found
 }
 
-/// Which process holds which socket.
+/// Returns the owners of all sockets, which are kept while a [`LookOnce`] exists.
 pub(crate) fn owners() -> Rc<Owners> {
     if let Some(kept) = MEMORY.with_borrow(|it| it.owners.clone()) {
         return kept;
@@ -84,7 +84,7 @@ pub(crate) fn owners() -> Rc<Owners> {
     found
 }
 
-/// The result of [`sock_diag::own_sockets`], kept while a [`LookOnce`] exists.
+/// Returns the result of [`sock_diag::own_sockets`], which is kept while a [`LookOnce`] exists.
 pub(crate) fn own_sockets() -> Result<Rc<Sockets>, DiscoverError> {
     if let Some(kept) = MEMORY.with_borrow(|it| it.own_sockets.clone()) {
         return Ok(kept);
@@ -106,7 +106,7 @@ mod tests {
     use super::*;
     use crate::discover::{any_process, is_listened_at, listener_at, ports_held, sockets_beside};
 
-    /// The questions of a check, for each address.
+    /// Makes the requests that a check makes for each address.
     fn ask(at: SocketAddr) -> (bool, Option<u32>) {
         let own = process::process(std::process::id()).unwrap();
         sockets_beside(Protocol::Redis, at);

@@ -1,7 +1,7 @@
-//! Which processes hold which sockets.
+//! Determines which processes hold which sockets.
 //!
-//! Works like `ss -p`: the links in `/proc/PID/fd` name the sockets by number. Without root, processes of other users
-//! cannot be inspected; they are noted as hidden.
+//! Works like `ss -p`: the links in `/proc/PID/fd` contain the inodes of the sockets. Without root, processes of other
+//! users cannot be inspected; they are noted as hidden.
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
@@ -11,11 +11,11 @@ use crate::kernel;
 
 use crate::discover::process::Process;
 
-/// The processes that hold each socket, by the socket's number.
+/// The processes that hold each socket, by the socket's inode.
 #[derive(Debug, Default)]
 pub(crate) struct Owners {
     by_socket: HashMap<u64, Vec<u32>>,
-    /// Processes that we may not inspect.
+    /// The processes that looptax may not inspect.
     pub(crate) hidden: Vec<u32>,
 }
 
@@ -32,7 +32,7 @@ impl Owners {
             let files = match kernel::names(&folder) {
                 Ok(files) => files,
                 Err(error) => {
-                    // A process that has ended in the meantime hides nothing.
+                    // A process that has ended in the meantime does not count as hidden.
                     if error.kind() == ErrorKind::PermissionDenied {
                         owners.hidden.push(process.pid);
                     }
@@ -41,7 +41,7 @@ impl Owners {
             };
             for file in files {
                 let target = kernel::link(folder.join(file));
-                // Listing the links takes other rights than following them.
+                // Listing the links requires other rights than following them.
                 if let Err(error) = &target
                     && error.kind() == ErrorKind::PermissionDenied
                 {
@@ -55,7 +55,7 @@ impl Owners {
                     continue;
                 };
                 let holders = owners.by_socket.entry(inode).or_default();
-                // A process may hold a socket under several descriptors.
+                // A process may hold a socket through several descriptors.
                 if holders.last() != Some(&process.pid) {
                     holders.push(process.pid);
                 }
@@ -64,15 +64,15 @@ impl Owners {
         owners
     }
 
-    /// The processes that hold a socket, the lowest number first.
+    /// Returns the processes that hold a socket, in ascending order of their pids.
     pub(crate) fn of_socket(&self, inode: u64) -> &[u32] {
         self.by_socket.get(&inode).map_or(&[], Vec::as_slice)
     }
 }
 
-/// Whether this process has the right to follow the file links of other users' processes (`CAP_SYS_PTRACE`). If it has,
-/// and a process still denies access, that process has ended in the meantime, or is one of the machine's own under
-/// special protection.
+/// Whether looptax has the right to follow the file links of other users' processes (`CAP_SYS_PTRACE`). If it has this
+/// right and a process still denies access, the process has ended in the meantime, or it is a process of the machine
+/// under special protection.
 ///
 /// # Source
 /// capabilities(7); `proc_pid_status(5)`, `CapEff`.
@@ -84,7 +84,7 @@ fn may_follow() -> bool {
     rights.is_some_and(|it| it >> SYS_PTRACE & 1 == 1)
 }
 
-/// The number in `socket:[12345]`.
+/// Returns the inode in a link such as `socket:[12345]`.
 fn socket_inode(target: &[u8]) -> Option<u64> {
     let number = target.strip_prefix(b"socket:[")?.strip_suffix(b"]")?;
     std::str::from_utf8(number).ok()?.parse().ok()

@@ -1,7 +1,7 @@
-//! Ports of clients that are still held by closed connections: a client that connects again each time may run out of
-//! ports.
+//! Counts the ports of clients that closed connections still hold: a client that connects again for each request may
+//! run out of ports.
 //!
-//! Looks only at our own network namespace, whose settings `/proc/sys` shows. Called for servers with many short
+//! Inspects only looptax's own network namespace, whose settings `/proc/sys` shows. Called for servers with many short
 //! connections.
 //!
 //! # Source
@@ -15,28 +15,28 @@ use std::ops::RangeInclusive;
 use crate::discover::once::own_sockets;
 use crate::kernel;
 
-/// How many of a client's ports towards one server address are held.
+/// How many of a client's ports are held towards one server address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortsHeld {
     pub server: SocketAddr,
     pub n_held: usize,
-    /// The number of all ports, for one address of a client.
+    /// The number of ports that a client has for one of its addresses.
     pub n_ports: usize,
-    /// The value of `net.ipv4.tcp_tw_reuse`, if with it a new connection may use a held port after a second.
+    /// The value of `net.ipv4.tcp_tw_reuse`, if it allows a new connection to use a held port after a second.
     pub reuse: Option<u8>,
 }
 
-/// Seconds for which a closed connection holds its port.
+/// For how many seconds a closed connection holds its port.
 const HELD_S: usize = 60;
 
 impl PortsHeld {
-    /// Connections per second at which all ports are held.
+    /// Returns the number of connections per second at which all ports are held.
     pub const fn most_per_s(self) -> usize {
         self.n_ports / HELD_S
     }
 }
 
-/// The server address towards which most ports are held, with their number; `None` if no port is held.
+/// Returns the server address towards which most ports are held, with their number; `None` if no port is held.
 ///
 /// # Cost
 /// A netlink dump per address family.
@@ -48,8 +48,8 @@ pub fn ports_held(is_server: impl Fn(SocketAddr) -> bool) -> Option<PortsHeld> {
     among(&all.closed, is_server, &ports, reuse)
 }
 
-/// Only connections whose client closed first are counted: the end that closed first holds its port, and is listed as
-/// the local one.
+/// Counts the held ports. Only connections that the client closed first count: the end that closed first holds its
+/// port, and the kernel lists that end as the local one.
 fn among(
     closed: &[(SocketAddr, SocketAddr)],
     is_server: impl Fn(SocketAddr) -> bool,
@@ -67,7 +67,7 @@ fn among(
     Some(PortsHeld { server, n_held, n_ports: ports.len(), reuse: reuse.filter(is_reused) })
 }
 
-/// Parses a range: `32768 60999`, with a tab between them.
+/// Parses a range such as `32768 60999`, with a tab between the numbers.
 fn range_of(text: &str) -> Option<RangeInclusive<u16>> {
     let mut words = text.split_whitespace();
     let first = words.next()?.parse().ok()?;
@@ -85,7 +85,7 @@ mod tests {
         let pair = |ip: &str, port: u16| (SocketAddr::new(ip.parse().unwrap(), port), server);
         let mut closed: Vec<_> = (40_000..40_010).map(|port| pair("127.0.0.1", port)).collect();
         closed.extend((40_000..40_003).map(|port| pair("10.0.0.1", port)));
-        // A port of one's own choice, one of the server's side, and one towards another server.
+        // A port outside the range, a port that the server's side holds, and a port towards another server.
         closed.push(pair("127.0.0.1", 1000));
         closed.push((server, "127.0.0.1:50000".parse().unwrap()));
         closed.push(("127.0.0.1:50001".parse().unwrap(), "127.0.0.1:1".parse().unwrap()));

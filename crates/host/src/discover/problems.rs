@@ -1,4 +1,4 @@
-//! Finds the faults in a survey, and the parts of the machine that were not visible.
+//! Finds the faults that a survey shows, and the parts of the machine that were not visible.
 
 use std::path::{Path, PathBuf};
 
@@ -13,56 +13,56 @@ use crate::discover::owners::Owners;
 use crate::discover::process::Process;
 use crate::discover::servers::{Place, Server, SocketFile};
 
-/// A fault, or something that we could not see.
+/// A fault, or a part of the machine that was not visible.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Problem {
-    /// Processes of other users that we may not inspect: the owner of their sockets is inferred, or unknown.
+    /// Processes of other users that looptax may not inspect. The owner of their sockets is inferred, or unknown.
     HiddenProcesses { n: usize },
-    /// Processes of other users are not visible to us at all.
+    /// Processes of other users are not listed at all.
     UnlistedProcesses,
-    /// No server is visible, and only processes of our own container are listed.
+    /// No server is visible, and only processes of looptax's own container are listed.
     ContainedProcesses,
-    /// Network namespaces that we could not enter.
+    /// Network namespaces that looptax could not enter.
     ClosedNamespaces {
         n: usize,
         /// The message of the first error.
         why: String,
     },
-    /// Messages of the kernel that could not be read.
+    /// Messages of the kernel that looptax could not read.
     UnreadSockets { n: usize },
     /// A server that listens only on TCP.
     NoSocket {
         /// The server's index in the list.
         server_idx: usize,
     },
-    /// Clients over TCP that come and go too fast to be seen.
+    /// Clients over TCP whose connections are too short to be seen.
     ShortLived {
         /// The server's index in the list.
         server_idx: usize,
-        /// Connections of the last minute.
+        /// The number of connections in the last minute.
         n: usize,
     },
-    /// Clients over TCP that come and go too fast to be seen; the process that listens is not visible either.
+    /// Clients over TCP whose connections are too short to be seen; the listening process is not visible either.
     ShortLivedUnseen {
         /// The listening socket's index in the list.
         listener_idx: usize,
-        /// Connections of the last minute.
+        /// The number of connections in the last minute.
         n: usize,
     },
-    /// A server's socket that is no longer where the server made it.
+    /// A server's socket that is no longer at the path where the server created it.
     LostSocket {
         /// The server's index in the list.
         server_idx: usize,
-        /// The path where the server made the socket.
+        /// The path where the server created the socket.
         path: PathBuf,
-        /// Whether another file has that path now.
+        /// Whether another file is at this path now.
         is_replaced: bool,
     },
     /// A socket on which no process listens.
     DesertedSocket {
         /// The socket's path.
         path: PathBuf,
-        /// Whether every process was visible: if not, a process in a container may listen on the socket.
+        /// Whether every process was visible. If not, a process in a container may listen on the socket.
         is_certain: bool,
     },
     /// A client over TCP that does not see its server's socket.
@@ -84,9 +84,9 @@ pub enum Hiding {
     PrivateTmp,
     /// The process and the server are in different containers, or only one of them is in a container.
     Container,
-    /// The process has different mounts.
+    /// The process has other mounts.
     Mounts,
-    /// The path simply does not exist there.
+    /// The path does not exist for the process, for no other visible reason.
     Missing,
 }
 
@@ -100,7 +100,7 @@ pub(crate) struct Seen<'a> {
     pub(crate) listeners: &'a [Listener],
 }
 
-/// The problems of a survey, in the order in which they are printed.
+/// Returns the problems of a survey, in the order in which they are printed.
 pub(crate) fn problems(seen: &Seen<'_>) -> Vec<Problem> {
     let Seen { networks, owners, servers, clients, others, listeners } = *seen;
     let mut problems = Vec::new();
@@ -133,7 +133,7 @@ pub(crate) fn problems(seen: &Seen<'_>) -> Vec<Problem> {
     problems
 }
 
-/// An error with its causes, in one line.
+/// Writes an error with its causes in one line.
 fn chain(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut source = error.source();
@@ -144,7 +144,7 @@ fn chain(error: &dyn std::error::Error) -> String {
     text
 }
 
-/// The faults of a server's sockets.
+/// Returns the faults of a server's sockets.
 fn faults(server_idx: usize, server: &Server) -> Vec<Problem> {
     let mut found = Vec::new();
     for endpoint in &server.endpoints {
@@ -159,14 +159,14 @@ fn faults(server_idx: usize, server: &Server) -> Vec<Problem> {
             });
         }
     }
-    // Without a look into the process it is not known what it listens on.
+    // If looptax could not inspect the process, it does not know on what the process listens.
     if server.paths().next().is_none() && !server.endpoints.is_empty() && server.lacks_socket() {
         found.push(Problem::NoSocket { server_idx });
     }
     found
 }
 
-/// More closed connections in a minute than this are not an accident: some program connects again for each page.
+/// More closed connections than this in a minute are not an accident: a program opens a connection for each page.
 const MANY_CLOSED: usize = 30;
 
 fn short_lived(others: &[OtherConnections]) -> impl Iterator<Item = Problem> {
@@ -175,7 +175,7 @@ fn short_lived(others: &[OtherConnections]) -> impl Iterator<Item = Problem> {
         .map(|(server_idx, it)| Problem::ShortLived { server_idx, n: it.closed.len() })
 }
 
-/// Clients over TCP that do not see any socket of their server; one finding per client.
+/// Returns the clients over TCP that do not see any socket of their server; one problem per client.
 fn hidden_sockets(servers: &[Server], clients: &[Client]) -> Vec<Problem> {
     clients
         .iter()
@@ -195,7 +195,8 @@ fn hidden_sockets(servers: &[Server], clients: &[Client]) -> Vec<Problem> {
         .collect()
 }
 
-/// The reason why `client` does not see the server's `path`; `None` if it sees the same file, or if we may not look.
+/// Returns the reason why `client` does not see the server's `path`; `None` if it sees the same file, or if looptax may
+/// not inspect the processes.
 fn hiding(client: &Process, server: &Process, path: &Path) -> Option<Hiding> {
     let theirs = server.view().ok()?.look(path).ok()??;
     let seen = client.view().ok()?.look(path).ok()?;
@@ -206,8 +207,8 @@ fn hiding(client: &Process, server: &Process, path: &Path) -> Option<Hiding> {
     Some(what_hides(client, server, path))
 }
 
-/// Containers are checked first, since a container also has different mounts and another root folder; the settings of
-/// the process itself come next.
+/// Returns what hides the path. Containers are checked first, because a container also has other mounts and another
+/// root folder. Settings of the process itself are checked next.
 fn what_hides(client: &Process, server: &Process, path: &Path) -> Hiding {
     let is_contained = |home: &Home| matches!(home, Home::Container { .. });
     let is_temporary = ["/tmp", "/var/tmp"].iter().any(|it| path.starts_with(it));

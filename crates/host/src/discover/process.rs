@@ -1,6 +1,6 @@
-//! Processes, as far as `/proc` shows them to us.
+//! Reads facts about processes from `/proc`, as far as looptax may see them.
 //!
-//! Files whose content another process controls are read up to a limit.
+//! Files whose contents another process controls are read up to a size limit.
 
 use std::io;
 use std::os::unix::ffi::OsStrExt;
@@ -12,7 +12,8 @@ use procfs::process::Status;
 use crate::discover::home::{Home, home_of};
 use crate::discover::namespace_id::NamespaceId;
 
-/// Longest command line that is read: a proxy's shows where it leads.
+/// The maximum number of bytes of a command line that are read. Some command lines are long: that of a proxy shows
+/// where it leads.
 const MOST_COMMAND_LINE_BYTES: u64 = 64 << 10;
 const MOST_MAPS_BYTES: u64 = 4 << 20;
 const MOST_CGROUP_BYTES: u64 = 64 << 10;
@@ -21,9 +22,9 @@ const MOST_CGROUP_BYTES: u64 = 64 << 10;
 pub struct Process {
     pub pid: u32,
     pub parent: u32,
-    /// The name that the process has given itself, 15 bytes at most: `mariadbd`.
+    /// The name that the process has set, at most 15 bytes, such as `mariadbd`.
     pub name: String,
-    /// The file that the process runs, as the process sees it; `None` if we may not look.
+    /// The file that the process runs, as the process sees it; `None` if looptax may not inspect the process.
     pub program: Option<PathBuf>,
     pub uid: u32,
     pub gid: u32,
@@ -32,13 +33,13 @@ pub struct Process {
     pub mounts: Option<NamespaceId>,
     /// The container or unit to which the process belongs.
     pub home: Home,
-    /// Whether the root folder of the process is not that of its mount namespace.
+    /// Whether the root folder of the process differs from the root folder of its mount namespace.
     pub is_in_chroot: bool,
 }
 
 impl Process {
-    /// The name of the program's file, without the kernel's mark for a deleted file; without a file, the name that the
-    /// process has given itself.
+    /// Returns the name of the program's file, without the kernel's mark for a deleted file. Without a file, returns
+    /// the name that the process has set.
     pub fn program_name(&self) -> String {
         let file = self.program.as_deref().and_then(Path::file_name);
         let Some(file) = file else {
@@ -48,7 +49,7 @@ impl Process {
         name.trim_end_matches(" (deleted)").to_owned()
     }
 
-    /// The command line of the process, with invalid UTF-8 replaced; empty if we may not look.
+    /// Returns the command line of the process, with invalid UTF-8 replaced; empty if looptax may not read it.
     pub fn arguments(&self) -> Vec<String> {
         let bytes = kernel::read_up_to(self.file("cmdline"), MOST_COMMAND_LINE_BYTES).unwrap_or_default();
         bytes
@@ -58,8 +59,8 @@ impl Process {
             .collect()
     }
 
-    /// Whether the process has mapped a shared library of this name: `libpq` for `libpq.so.5` or `libpq-3f9d.so.5.17`.
-    /// `None` if we may not look, or if the process has ended.
+    /// Whether the process has mapped a shared library with this name: the name `libpq` matches `libpq.so.5` and
+    /// `libpq-3f9d.so.5.17`. `None` if looptax may not inspect the process, or the process has ended.
     pub fn has_library(&self, name: &str) -> Option<bool> {
         let maps = kernel::read_up_to(self.file("maps"), MOST_MAPS_BYTES).ok().filter(|it| !it.is_empty())?;
         Some(String::from_utf8_lossy(&maps).lines().any(|line| {
@@ -68,26 +69,26 @@ impl Process {
         }))
     }
 
-    /// The files of the process as it sees them, as far as its user could read them.
+    /// Returns the files of the process as it sees them, limited to files that its user could read.
     ///
     /// # Errors
-    /// The process has ended, or we may not inspect it.
+    /// The process has ended, or looptax may not inspect it.
     pub fn view(&self) -> io::Result<View> {
         View::of_process(self.pid, self.viewer())
     }
 
-    /// The user on whose behalf the files of the process are read.
+    /// Returns the user on whose behalf the files of the process are read.
     pub fn viewer(&self) -> Viewer {
         Viewer { uid: self.uid, gid: self.gid, groups: self.groups.clone() }
     }
 
-    /// The path of a file in the process's folder in `/proc`.
+    /// Returns the path of a file in the process's folder in `/proc`.
     pub fn file(&self, name: &str) -> PathBuf {
         PathBuf::from(format!("/proc/{}/{name}", self.pid))
     }
 }
 
-/// All visible processes, in ascending order of their numbers.
+/// Returns all visible processes, in ascending order of their pids.
 pub(crate) fn processes() -> Vec<Process> {
     let Ok(names) = kernel::names("/proc") else {
         return Vec::new();
@@ -97,11 +98,11 @@ pub(crate) fn processes() -> Vec<Process> {
     pids.into_iter().filter_map(process).collect()
 }
 
-/// Reads one process; `None` if it has ended, or is a thread of the kernel.
+/// Reads the facts about a process; `None` if it has ended, or is a thread of the kernel.
 pub fn process(pid: u32) -> Option<Process> {
     let entry = procfs::process::Process::new(i32::try_from(pid).ok()?).ok()?;
     let status: Status = entry.status().ok()?;
-    // A thread of the kernel does not have its own memory.
+    // A thread of the kernel does not have its own memory, so it has no `VmSize`.
     status.vmsize?;
     let folder = PathBuf::from(format!("/proc/{pid}"));
     let cgroup = kernel::read_up_to(folder.join("cgroup"), MOST_CGROUP_BYTES).unwrap_or_default();
@@ -120,7 +121,7 @@ pub fn process(pid: u32) -> Option<Process> {
     })
 }
 
-/// The number in `net:[4026531840]`.
+/// Returns the number in a link such as `net:[4026531840]`.
 fn namespace(link: &Path) -> Option<NamespaceId> {
     let target = kernel::link(link).ok()?;
     let text = target.to_str()?;

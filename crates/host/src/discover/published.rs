@@ -1,7 +1,8 @@
-//! Ports that a container publishes: a `docker-proxy` listens on each, and its command line shows where the port leads.
+//! Finds ports that a container publishes: a `docker-proxy` listens on each of them, and its command line shows where
+//! the port leads.
 //!
 //! A port counts only if exactly one known server listens on that address and port in a network namespace that has the
-//! address, and if no connection through the proxy was seen to reach another one.
+//! address, and if no connection through the proxy was seen to reach another server.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -19,11 +20,11 @@ const PROXY: &str = "docker-proxy";
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Published {
     pub proxy: Process,
-    /// The places where the proxy listens.
+    /// The addresses on which the proxy listens.
     pub endpoints: Vec<Endpoint>,
     /// The server's index in the survey's list.
     pub server_idx: usize,
-    /// The port that the server itself listens on.
+    /// The port on which the server itself listens.
     pub server_port: u16,
 }
 
@@ -59,7 +60,7 @@ fn leads_elsewhere(proxy: &Process, client: &Client, server_idx: usize) -> bool 
     is_shared || is_its && client.server_idx != server_idx
 }
 
-/// The target address in the proxy's command line, for TCP.
+/// Returns the target address in the proxy's command line, for TCP.
 ///
 /// # Source
 /// moby, `cmd/docker-proxy`: its flags `-proto`, `-container-ip` and `-container-port`.
@@ -75,7 +76,8 @@ fn target(arguments: &[String]) -> Option<SocketAddr> {
     is_tcp.then_some(SocketAddr::new(IpAddr::V4(ip), port))
 }
 
-/// The server behind an address of another network namespace; `None` if several servers may be meant.
+/// Returns the index of the server at an address of another network namespace; `None` if the address may belong to
+/// several servers.
 fn only_server(servers: &[Server], target: SocketAddr) -> Option<usize> {
     let mut found = servers.iter().enumerate().filter(|(_, server)| {
         let mut own = server.endpoints.iter();
@@ -92,7 +94,7 @@ fn has_address(process: &Process, ip: IpAddr) -> bool {
     is_local(&table, ip)
 }
 
-/// Whether a routing table lists the address as the machine's own: the line `|-- IP` is followed by a line `/32 host
+/// Whether a routing table lists the address as the machine's own: a line `|-- IP`, followed by a line `/32 host
 /// LOCAL`.
 fn is_local(table: &str, ip: IpAddr) -> bool {
     let leaf = format!("|-- {ip}");

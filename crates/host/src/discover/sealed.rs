@@ -1,7 +1,7 @@
-//! Which connections of this machine to database servers are encrypted. This is known by the form of the first five
-//! bytes of each send of the servers, which programs in the kernel hand over.
+//! Determines which connections within this machine to database servers are encrypted, from the first five bytes of
+//! each send of the servers. Programs in the kernel pass these bytes to looptax.
 //!
-//! Called by `find`, for as long as it looks. Of a TLS record, only its type, version and length are read.
+//! Called by `find`, while it observes the machine. Only the type, version and length of a TLS record are read.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;
@@ -22,54 +22,54 @@ use crate::discover::web::{is_proxy, known_as};
 use crate::eyes::Refused;
 use crate::eyes::bytes::{Bytes, Chosen, Connection, Ends, Event, Loaded, Piece, Side};
 
-/// Bytes of a TLS record's type, version and length.
+/// The number of bytes of a TLS record's type, version and length.
 ///
 /// # Source
 /// RFC 8446, section 5.1.
 const HEADER_BYTES: u64 = 5;
-/// Most bytes of a record of TLS 1.2 and 1.3.
+/// The largest size of a record in TLS 1.2 and 1.3, in bytes.
 ///
 /// # Source
 /// RFC 5246, section 6.2.3: 2^14 + 2048.
 const MOST_RECORD_BYTES: usize = 18_432;
-/// At most this many sends and receives are read: each costs the servers and us some time.
+/// The maximum number of sends and receives that are read, because each costs the servers and looptax some time.
 const MOST_PIECES: usize = 20_000;
 const WAIT: Duration = Duration::from_millis(20);
 
-/// The watched connections, until [`Self::finish`].
+/// The connections that are watched until [`Self::finish`] is called.
 pub struct SealedConnections {
     stop: Arc<AtomicBool>,
     watching: JoinHandle<Vec<Seen>>,
 }
 
-/// One service's connections to a server, of which some are encrypted.
+/// One service's connections to a server, some of which are encrypted.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SealedFlow {
-    /// The name that people use for the client's program; `None` if it is not known.
+    /// The name that people use for the client's program; `None` if the client is not known.
     pub client: Option<String>,
     pub server_idx: usize,
     pub way: Way,
-    /// How many are encrypted, of those on which the server sent something.
+    /// The number of encrypted connections, among those on which the server sent something.
     pub n_connections: usize,
-    /// How many are not.
+    /// The number of unencrypted connections, among those on which the server sent something.
     pub n_plain: usize,
 }
 
 struct Seen {
     connection: Connection,
-    /// The process at the other end of a Unix socket, looked up while the connection was open.
+    /// The process at the other end of a Unix socket, which was looked up while the connection was open.
     client: Option<Process>,
-    /// By the latest that the server sent; `None` if it sent nothing.
+    /// Whether the server's latest send was encrypted; `None` if the server sent nothing.
     is_sealed: Option<bool>,
 }
 
 impl SealedConnections {
-    /// Attaches the programs in the kernel for the connections of these servers.
+    /// Attaches the programs in the kernel to the connections of these servers.
     ///
     /// # Errors
     /// The kernel's error.
     pub fn watch(mut loaded: Loaded, servers: &[Server]) -> Result<Self, Refused> {
-        // Connections to other servers are not checked for TLS: web servers use it for their own reasons.
+        // Only databases are watched: web servers use TLS for their own reasons.
         let is_database = |it: &&Server| {
             let protocol = it.kind.protocol();
             matches!(protocol, Some(Protocol::Mysql | Protocol::Postgres | Protocol::Redis | Protocol::Mongodb))
@@ -82,8 +82,9 @@ impl SealedConnections {
         Ok(Self { stop, watching: std::thread::spawn(move || read(&mut bytes, &flag)) })
     }
 
-    /// Ends the watch. Returns the flows with encrypted connections between `survey`'s servers and clients, the most
-    /// connections first. Connections through a proxy are left out: a connection there may come from another machine.
+    /// Ends the watch. Returns the flows with encrypted connections between the servers and clients in `survey`, the
+    /// flow with most connections first. Leaves out connections through a proxy, because they may come from another
+    /// machine.
     pub fn finish(self, survey: &Survey) -> Vec<SealedFlow> {
         self.stop.store(true, Ordering::Relaxed);
         let seen = self.watching.join().unwrap_or_default();
@@ -101,7 +102,7 @@ impl SealedConnections {
                     let is_it = |it: &&Client| {
                         { it.peer.connections.iter() }.any(|it| it.tcp.is_some_and(|it| (it.1, it.2) == (other, own)))
                     };
-                    // Over TCP an unknown process may pass on data that other machines send.
+                    // Over TCP, an unknown process may pass on data that other machines send.
                     let Some(process) = survey.clients.iter().find(is_it).and_then(|it| it.peer.process.clone()) else {
                         continue;
                     };
@@ -147,7 +148,8 @@ fn read(bytes: &mut Bytes, stop: &AtomicBool) -> Vec<Seen> {
                 Event::Connection(_) => {}
                 Event::Piece(piece) => {
                     n_pieces += 1;
-                    // MySQL's greeting and PostgreSQL's answer to a request for TLS are not encrypted.
+                    // The latest send counts, because MySQL's greeting and PostgreSQL's answer to a request for TLS are
+                    // never encrypted.
                     if let (false, Some(seen)) = (piece.is_received, seen.get_mut(&piece.cookie)) {
                         seen.is_sealed = Some(is_record(&piece));
                     }
@@ -162,7 +164,7 @@ fn read(bytes: &mut Bytes, stop: &AtomicBool) -> Vec<Seen> {
     seen.into_values().collect()
 }
 
-/// Whether a send starts with a TLS record, and contains all of it.
+/// Whether a send starts with a TLS record and contains the whole record.
 fn is_record(piece: &Piece<'_>) -> bool {
     let &[20..=23, 3, 1..=4, hi, lo] = piece.bytes else {
         return false;
@@ -181,7 +183,7 @@ mod tests {
         for (bytes, n_missing, expected) in [
             (&[0x17, 3, 3, 0, 40][..], 40, true),
             (&[0x16, 3, 1, 2, 0], 600, true),
-            // A record that the send does not hold; a packet of MySQL with 197,399 bytes, its first 16 KiB.
+            // Records that are longer than the send; then the first 16 KiB of a MySQL packet with 197,399 bytes.
             (&[0x17, 3, 3, 1, 0], 40, false),
             (&[0x17, 3, 3, 0x7f, 0], 16_379, false),
             (b"\x4a\0\0\0\x0a", 73, false),

@@ -1,4 +1,4 @@
-//! Processes that are servers, and the addresses on which each listens.
+//! Finds the processes that are servers, and the addresses on which each server listens.
 
 use std::collections::{BTreeSet, HashMap};
 use std::net::SocketAddr;
@@ -23,24 +23,24 @@ pub struct Server {
     pub kind: Kind,
     /// The server's version, if its program or its package shows it.
     pub version: Option<String>,
-    /// The name that people use: `mariadbd`, `gunicorn`.
+    /// The name that people use for the server, such as `mariadbd` or `gunicorn`.
     pub name: String,
     pub process: Process,
     pub endpoints: Vec<Endpoint>,
-    /// Whether the process cannot be inspected: the addresses on which it listens are inferred, or not known.
+    /// Whether looptax may not inspect the process. Its addresses are then inferred, or not known.
     pub is_hidden: bool,
 }
 
-/// An address that a server listens on.
+/// An address on which a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
     /// The address.
     pub place: Place,
-    /// How full the queue of connections is.
+    /// How full the queue of waiting connections is.
     pub queue: Queue,
     /// The network namespace in which the server listens.
     pub network: NamespaceId,
-    /// How it is known that the endpoint is the server's.
+    /// How looptax knows that the endpoint belongs to the server.
     pub known: HowKnown,
     pub(crate) file: Option<FileId>,
     /// Whether this is "all addresses" of IPv6, and another socket listens at the same port for IPv4.
@@ -56,7 +56,7 @@ pub enum Place {
         path: PathBuf,
         file: SocketFile,
     },
-    /// An abstract name, with a leading `@`.
+    /// An abstract name, written with a leading `@`.
     Abstract(PathBuf),
 }
 
@@ -66,22 +66,22 @@ impl Place {
         let Self::Tcp(own) = self else {
             return false;
         };
-        // "All addresses" of IPv4 does not include those of IPv6; "all addresses" of IPv6 usually includes both.
+        // "All addresses" of IPv4 does not include IPv6 addresses; "all addresses" of IPv6 usually includes both.
         let is_among_all = own.ip().is_unspecified() && (own.is_ipv6() || to.is_ipv4());
         own.port() == to.port() && (own.ip() == to.ip() || is_among_all)
     }
 }
 
-/// The file at a socket's path.
+/// The file at a socket's path, as far as looptax knows it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SocketFile {
-    /// The socket that the server listens on.
+    /// The socket on which the server listens.
     Present { uid: u32, gid: u32, mode: u32 },
     /// Another file has replaced the socket, so clients can no longer reach the server by this path.
     Replaced,
-    /// There is no file: it was deleted while the server runs.
+    /// There is no file: it was deleted while the server was running.
     Missing,
-    /// Not known, since we may not look there.
+    /// Not known, because looptax may not inspect the path.
     Unknown,
 }
 
@@ -101,7 +101,7 @@ impl Endpoint {
 
     /// Whether this endpoint's socket was bound to this very file, compared by inode and device.
     pub fn is_bound_to(&self, found: &Stat) -> bool {
-        // The kernel's own form of a device's number, which differs from that of `st_dev`.
+        // The kernel's own form of a device number, which differs from that in `st_dev`.
         let device = major(found.st_dev) << 20 | minor(found.st_dev);
         self.file == Some((found.st_ino as u32, device))
     }
@@ -132,19 +132,19 @@ impl Server {
         })
     }
 
-    /// Whether it is known that the server has no such socket.
+    /// Whether it is certain that the server has no such socket.
     pub fn lacks_socket(&self) -> bool {
         !self.is_hidden && !self.has_socket()
     }
 
-    /// The endpoints on which the server's process was seen to listen, without inferred ones.
+    /// Returns the endpoints on which the server's process was seen to listen, without inferred endpoints.
     pub fn seen_endpoints(&self) -> impl Iterator<Item = &Endpoint> {
         let endpoints = self.endpoints.iter();
         endpoints.filter(|it| it.known == HowKnown::Seen)
     }
 
-    /// The socket with a path that is known most certainly, and how it is known. Of several such sockets, one whose
-    /// name fits this port: another may be for commands.
+    /// Returns the socket with a path that is known most certainly, and how it is known. If several are equally
+    /// certain, prefers a socket whose name fits this port, because another socket may be for commands.
     pub fn socket(&self, port: u16) -> Option<(&Path, HowKnown)> {
         let paths = || {
             self.endpoints.iter().filter_map(|it| match &it.place {
@@ -162,7 +162,7 @@ impl Server {
         named.or_else(|| known_best.next())
     }
 
-    /// The sockets with a path, as the server sees them.
+    /// Returns the paths of the server's sockets, as the server sees them.
     pub fn paths(&self) -> impl Iterator<Item = &Path> {
         self.endpoints.iter().filter_map(|endpoint| match &endpoint.place {
             Place::Path { path, .. } => Some(&**path),
@@ -171,8 +171,8 @@ impl Server {
     }
 }
 
-/// The servers among `processes`. For a process that is still the same, the facts from the earlier look `known` are
-/// used again.
+/// Returns the servers among `processes`. For a process that has not changed, uses the facts in `known` from the
+/// earlier survey.
 pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owners, known: &[Server]) -> Vec<Server> {
     let named: Vec<(Kind, &Process)> = processes.iter().filter_map(|it| Some((of_process(it)?, it))).collect();
     let listening = listening_of(networks, owners);
@@ -205,14 +205,14 @@ pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owner
         .collect()
 }
 
-/// The name that people use for a server that is known by its program. A file may have several names: Debian's
-/// redis-server is a link to redis-check-rdb, so the name that the process has given itself counts if it is a known
-/// server's.
+/// Returns the name that people use for a server that is recognised by its program. A file may have several names:
+/// Debian's redis-server is a link to redis-check-rdb. Therefore the name that the process has set is preferred, if it
+/// is the name of a known server.
 pub(crate) fn name_of(process: &Process) -> String {
     if Kind::of_program(&process.name).is_some() { process.name.clone() } else { process.program_name() }
 }
 
-/// The numbers of the listening sockets of each process.
+/// Returns the inodes of the listening sockets of each process.
 pub(crate) fn listening_of(networks: &Networks, owners: &Owners) -> HashMap<u32, BTreeSet<u64>> {
     let mut found: HashMap<u32, BTreeSet<u64>> = HashMap::new();
     for sockets in networks.sockets.values() {
@@ -227,17 +227,17 @@ pub(crate) fn listening_of(networks: &Networks, owners: &Owners) -> HashMap<u32,
     found
 }
 
-/// The endpoints on which a process listens now, TCP first, whatever its program is; empty if the process may not be
-/// inspected.
+/// Returns the endpoints on which a process listens at present, TCP first, whatever its program is; empty if looptax
+/// may not inspect the process.
 ///
 /// # Cost
-/// A netlink dump per address family, and a `readlink` per file that it has open.
+/// A netlink dump per address family, and a `readlink` per file that the process has open.
 pub fn listens_on(process: &Process) -> Vec<Endpoint> {
     let one = std::slice::from_ref(process);
     endpoints(process, &around(process), &Owners::from_processes(one))
 }
 
-/// Whether any process listens at this address in the network namespace of `process`; `None` if that namespace is not
+/// Whether a process listens at this address in the network namespace of `process`; `None` if the namespace is not
 /// visible.
 ///
 /// # Cost
@@ -248,7 +248,7 @@ pub fn is_listened_at(to: SocketAddr, process: &Process) -> Option<bool> {
     Some(all.any(|it| it.remote.is_none() && Place::Tcp(it.local).takes(to)))
 }
 
-/// The sockets of our own network namespace and of a process's namespace.
+/// Returns the sockets of looptax's own network namespace and of a process's namespace.
 pub(crate) fn around(process: &Process) -> Networks {
     let own = crate::discover::process::process(std::process::id()).and_then(|own| own.network);
     match (own.filter(|it| process.network == Some(*it)), own_sockets()) {
@@ -257,15 +257,15 @@ pub(crate) fn around(process: &Process) -> Networks {
     }
 }
 
-/// The endpoints of a process, TCP first.
+/// Returns the endpoints of a process, TCP first.
 pub(crate) fn endpoints(process: &Process, networks: &Networks, owners: &Owners) -> Vec<Endpoint> {
     let is_own = |inode| owners.of_socket(inode).contains(&process.pid);
     let found = listening(networks, Some(process), is_own).into_iter();
     found.map(|(endpoint, _)| endpoint).collect()
 }
 
-/// The listening sockets whose numbers `wanted` accepts, TCP first, each with its user. A path is looked up as
-/// `process` sees it; if that is not known, as we see it.
+/// Returns the listening sockets whose inodes `is_wanted` accepts, TCP first, each with its user. A path is looked up
+/// as `process` sees it, or as looptax sees it if `process` is `None`.
 pub(crate) fn listening(
     networks: &Networks,
     process: Option<&Process>,
@@ -321,8 +321,8 @@ fn unix_place(process: Option<&Process>, name: &UnixName, bound: Option<FileId>)
     }
 }
 
-/// The socket at `path` in our file system, if it is the very file to which a socket was bound. It is not known in
-/// which root folder the path starts, so another file there, or a missing one, proves nothing.
+/// Describes the socket at `path` in looptax's own file system, if it is the same file to which a socket was bound. It
+/// is not known at which root folder the path starts, so another file, or a missing file, proves nothing.
 fn file_here(path: &Path, bound: Option<FileId>) -> SocketFile {
     let found = read::look_at_link(path).ok().flatten();
     let found = found.filter(|it| path.is_absolute() && is_socket(it));
@@ -338,8 +338,8 @@ pub(crate) fn is_socket(found: &Stat) -> bool {
     FileType::from_raw_mode(found.st_mode) == FileType::Socket
 }
 
-/// The file at `path` as `process` sees it, compared with the file to which its socket was bound. A relative path
-/// starts in the current folder of the process.
+/// Describes the file at `path` as `process` sees it, compared with the file to which its socket was bound. A relative
+/// path starts at the working folder of the process.
 fn file_at(process: &Process, path: &Path, bound: Option<FileId>) -> SocketFile {
     match process.view().and_then(|it| it.look_at_link(path)) {
         Ok(Some(found)) if is_socket(&found) && is_file(&found, bound) => present(&found),
@@ -349,8 +349,8 @@ fn file_at(process: &Process, path: &Path, bound: Option<FileId>) -> SocketFile 
     }
 }
 
-/// Whether the file is the one to which a socket was bound, as far as the kernel reports that file: it reports only the
-/// lower half of the inode's number.
+/// Whether the file may be the one to which a socket was bound: the kernel reports only the lower half of that file's
+/// inode number.
 pub(crate) fn is_file(found: &Stat, bound: Option<FileId>) -> bool {
     bound.is_none_or(|(inode, _)| found.st_ino as u32 == inode)
 }

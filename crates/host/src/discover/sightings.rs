@@ -1,7 +1,7 @@
-//! The connections of one server at one moment, by a look that is cheap enough for many times a second.
+//! Lists the connections of one server; this is cheap enough for many times a second.
 //!
-//! A survey misses a connection that a page opens and closes within milliseconds; a caller that waits for one looks
-//! again and again.
+//! A survey misses a connection that a page opens and closes within milliseconds. A caller that waits for such a
+//! connection calls this module repeatedly.
 
 use crate::discover::ends::Ends;
 use crate::discover::namespaces::{Networks, networks};
@@ -21,13 +21,14 @@ pub struct Outlook {
 }
 
 impl Outlook {
-    /// Looks from our own namespace, from the server's, and from the namespaces of the client processes.
+    /// Chooses the namespaces to list: looptax's own, the server's, and those of the client processes.
     pub fn new(server: &Server, clients: &[u32]) -> Self {
         let members = { clients.iter() }.filter_map(|pid| process(*pid));
         Self { members: members.chain([server.process.clone()]).collect(), server: server.clone() }
     }
 
-    /// The server's connections now: the open ones, and over TCP those that were closed within the last minute.
+    /// Returns the server's present connections: the open ones, and over TCP also those that were closed in the last
+    /// minute.
     ///
     /// # Cost
     /// A netlink dump per address family and network namespace; no process is inspected.
@@ -49,7 +50,7 @@ impl Outlook {
         });
         pairs.filter_map(|(network, local, remote)| {
             let is_servers = |end| { self.server.endpoints.iter() }.any(|it| it.accepts(network, end));
-            // Either end may have closed first, and only the end that did is listed.
+            // Either end may have closed first, and the kernel lists only that end.
             let (client, server) = match (is_servers(local), is_servers(remote)) {
                 (true, _) => (remote, local),
                 (_, true) => (local, remote),
@@ -60,7 +61,7 @@ impl Outlook {
     }
 }
 
-/// The processes that hold these sockets now, as far as we may inspect them.
+/// Returns the processes that hold these sockets at present, as far as looptax may inspect them.
 ///
 /// # Cost
 /// A `readlink` per open file of every process.
@@ -74,8 +75,8 @@ pub fn holders(inodes: &BTreeSet<u64>) -> BTreeMap<u64, Process> {
     inodes.iter().filter_map(holder).collect()
 }
 
-/// The process that listens at this address in the network namespace of `process`, whatever its program; `None` if we
-/// may not see it.
+/// Returns the process that listens at this address in the network namespace of `process`, whatever its program is;
+/// `None` if looptax may not see it.
 ///
 /// # Cost
 /// A netlink dump per address family, and a `readlink` per open file of every process.
@@ -95,7 +96,7 @@ mod tests {
     use crate::discover::servers::Endpoint;
     use looptax_model::dsn::Kind;
 
-    /// This process as a server that listens there.
+    /// Returns this process as a server that listens at this address.
     fn own_server(at: SocketAddr) -> Server {
         let process = process(std::process::id()).unwrap();
         Server {
@@ -120,7 +121,7 @@ mod tests {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let at = listener.local_addr().unwrap();
         let outlook = Outlook::new(&own_server(at), &[]);
-        // The kernel may still know what a server before this one closed on the same port.
+        // The kernel may still list connections of an earlier server on the same port.
         let before = outlook.look();
         let client = TcpStream::connect(at).unwrap();
         let (server, _) = listener.accept().unwrap();

@@ -1,6 +1,6 @@
-//! The kernel's own list of stream sockets, over netlink: the source of `ss`.
+//! Reads the kernel's own list of stream sockets over netlink, as `ss` does.
 //!
-//! There is one dump per address family, of the network namespace in which the netlink socket was opened. A message
+//! There is one dump per address family, for the network namespace in which the netlink socket was opened. A message
 //! that cannot be read is counted and skipped. Called for each namespace by `namespaces`.
 //!
 //! # Source
@@ -27,24 +27,24 @@ use rustix::net::{AddressFamily, RecvFlags, SendFlags, SocketFlags, SocketType, 
 
 use crate::discover::DiscoverError;
 
-/// Most bytes that the kernel puts into one answer if the buffer is large enough.
+/// The maximum number of bytes that the kernel puts into one answer, if the buffer is large enough.
 const ANSWER_BYTES: usize = 64 << 10;
-/// A Unix socket's type in a dump: `SOCK_STREAM`.
+/// The type of a Unix stream socket in a dump: `SOCK_STREAM`.
 const STREAM: u8 = 1;
-/// `UDIAG_SHOW_UID` and `UNIX_DIAG_UID`, for which the library has no names; kernels before 5.3 ignore the flag.
+/// `UDIAG_SHOW_UID` and `UNIX_DIAG_UID`. The library has no names for them; kernels before 5.3 ignore the flag.
 const SHOW_UID: u32 = 0x40;
 const UID: u16 = 7;
 
-/// How full a listening socket's queue of connections is.
+/// How full a listening socket's queue of waiting connections is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Queue {
     /// Connections that wait to be accepted.
     pub waiting: u32,
-    /// The most connections that may wait, as passed to `listen` and capped by `net.core.somaxconn`.
+    /// The maximum number of connections that may wait: the value passed to `listen`, limited by `net.core.somaxconn`.
     pub backlog: u32,
 }
 
-/// The traffic over a TCP connection so far: counts that wrap around.
+/// The traffic over a TCP connection so far. The counts wrap around.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Traffic {
     /// Segments with data that this end has received.
@@ -53,39 +53,39 @@ pub struct Traffic {
     pub data_segments_out: u32,
 }
 
-/// A TCP socket that listens or is connected. An IPv4 address within IPv6 is shown as IPv4.
+/// A TCP socket that listens or is connected. An IPv4 address that is mapped to IPv6 is stored as IPv4.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct TcpSocket {
     pub(crate) inode: u64,
     pub(crate) uid: u32,
     pub(crate) local: SocketAddr,
-    /// `None` if the socket listens.
+    /// The remote address; `None` if the socket listens.
     pub(crate) remote: Option<SocketAddr>,
     pub(crate) queue: Queue,
     /// The traffic of a connection, if the kernel reports it.
     pub(crate) traffic: Option<Traffic>,
 }
 
-/// The name that a Unix socket is bound to.
+/// The name to which a Unix socket is bound.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum UnixName {
     Path(PathBuf),
     Abstract(Vec<u8>),
 }
 
-/// The file of a bound Unix socket: inode, and the device in the form that the kernel uses in this list.
+/// The file of a bound Unix socket: its inode, and its device in the form that the kernel uses in this list.
 pub(crate) type FileId = (u32, u32);
 
 /// A Unix stream socket that listens or is connected.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct UnixSocket {
     pub(crate) inode: u64,
-    /// The user of the socket, if the kernel reports it.
+    /// The user who owns the socket, if the kernel reports it.
     pub(crate) uid: Option<u32>,
     pub(crate) is_listening: bool,
     pub(crate) name: Option<UnixName>,
     pub(crate) file: Option<FileId>,
-    /// The sockets at the other end: a connection's peer, or all clients that wait at a listening socket.
+    /// The sockets at the other end: the peer of a connection, or all clients that wait at a listening socket.
     pub(crate) peers: Vec<u64>,
     pub(crate) queue: Option<Queue>,
 }
@@ -94,10 +94,10 @@ pub(crate) struct UnixSocket {
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Sockets {
     pub(crate) tcp: Vec<TcpSocket>,
-    /// Closed TCP connections that the kernel still keeps, by their two addresses.
+    /// Closed TCP connections that the kernel still lists, by their two addresses.
     pub(crate) closed: Vec<(SocketAddr, SocketAddr)>,
     pub(crate) unix: Vec<UnixSocket>,
-    /// Messages of the kernel that could not be read.
+    /// The number of the kernel's messages that could not be read.
     pub(crate) n_unread: usize,
 }
 
@@ -144,9 +144,9 @@ pub(crate) fn sockets(lister: &OwnedFd) -> Result<Sockets, DiscoverError> {
 
 /// Lists the Unix stream sockets; returns the number of unreadable messages.
 ///
-/// The list of clients that wait to be accepted comes first: a client that is accepted between the two lists is then in
-/// both, not missing from both, and counts once. The lists are separate because a queue that is too long for one
-/// message ends its list.
+/// The clients that wait to be accepted are listed first. A client that is accepted between the two lists is then in
+/// both lists instead of neither, and counts once. There are two lists because a queue that is too long for one message
+/// ends its list.
 fn unix(lister: &OwnedFd, found: &mut Vec<UnixSocket>) -> io::Result<usize> {
     let request = |state_flags, show_flags| {
         SockDiagMessage::UnixRequest(UnixRequest { state_flags, inode: 0, show_flags, cookie: [0xff; 8] })
@@ -178,7 +178,7 @@ fn unix(lister: &OwnedFd, found: &mut Vec<UnixSocket>) -> io::Result<usize> {
     Ok(n_unread)
 }
 
-/// The clients that wait to be accepted.
+/// Returns the clients that wait to be accepted.
 fn in_queue(response: &UnixResponse) -> Vec<u64> {
     let lists = response.nlas.iter().filter_map(|nla| match nla {
         unix::nlas::Nla::PendingConnections(inodes) => Some(inodes),
@@ -213,7 +213,7 @@ fn dump(lister: &OwnedFd, request: SockDiagMessage, mut take: impl FnMut(SockDia
         }
         let mut rest = &answer[..n_bytes];
         while let Ok(header) = NetlinkBuffer::new_checked(rest) {
-            // Each message is padded to four bytes; `new_checked` has checked that it is complete.
+            // Each message is padded to four bytes; `new_checked` has checked that the message is complete.
             let length = (header.length() as usize).max(1);
             match NetlinkMessage::<SockDiagMessage>::deserialize(rest).map(|it| it.payload) {
                 Ok(NetlinkPayload::InnerMessage(message)) => take(message),
@@ -244,12 +244,12 @@ fn tcp_socket(response: &InetResponse) -> TcpSocket {
     }
 }
 
-/// An address as a person writes it: `::ffff:127.0.0.1` becomes 127.0.0.1.
+/// Returns an address in the form that people write: `::ffff:127.0.0.1` becomes 127.0.0.1.
 fn address(ip: IpAddr, port: u16) -> SocketAddr {
     SocketAddr::new(ip.to_canonical(), port)
 }
 
-/// The traffic in the kernel's `struct tcp_info`; `None` if the kernel is too old to count segments with data.
+/// Reads the traffic from the kernel's `struct tcp_info`; `None` if the kernel is too old to count segments with data.
 fn traffic(tcp_info: &[u8]) -> Option<Traffic> {
     const DATA_SEGMENTS_IN: usize = 152;
     const DATA_SEGMENTS_OUT: usize = 156;
@@ -301,7 +301,7 @@ fn unix_name(name: &unix::nlas::UnixDiagName) -> UnixName {
     }
 }
 
-/// Inode and device of a socket's file. The library does not export these two numbers, but writes them out.
+/// Returns inode and device of a socket's file. The library does not export these two numbers, but can write them out.
 fn file_id(vfs: &unix::nlas::Vfs) -> Option<FileId> {
     let mut bytes = [0; 8];
     if vfs.buffer_len() != bytes.len() {
@@ -313,7 +313,7 @@ fn file_id(vfs: &unix::nlas::Vfs) -> Option<FileId> {
 }
 
 impl UnixName {
-    /// The name as people write it: an abstract name starts with `@`.
+    /// Returns the name as people write it: an abstract name starts with `@`.
     pub(crate) fn shown(&self) -> PathBuf {
         match self {
             Self::Path(path) => path.clone(),
@@ -380,7 +380,7 @@ mod tests {
         let client_end = { accepted.unix.iter() }.find(|it| serving.peers == [it.inode]);
         assert_eq!(client_end.unwrap().peers, [serving.inode]);
         assert!(listening(&accepted).unwrap().peers.is_empty());
-        // Before it was accepted, it was known as the one that waits.
+        // Before the client was accepted, it was listed as a client that waits.
         assert_eq!(socket.peers, [client_end.unwrap().inode]);
         drop((client, server));
     }

@@ -1,8 +1,8 @@
-//! Services and the links between them: a graph of the requests on this machine, in which workers are combined into
-//! services.
+//! Builds the graph of services and the links between them: the requests on this machine, in which workers are combined
+//! into services.
 //!
 //! A service is a server, a web server or proxy, or a program that sends requests to one of them. The code that shows
-//! the graph extracts chains from it.
+//! the graph finds chains in it.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -18,16 +18,16 @@ use crate::discover::servers::{Endpoint, Server, listening};
 use crate::discover::web::{is_proxy, is_web_server, known_as};
 use crate::eyes::{Counted, Look};
 
-/// A program's process, with those that it has started to share its work.
+/// A program's process, with the processes that it has started to share its work.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Service {
-    /// The process that represents the service: the server's, else the one that started the others.
+    /// The process that represents the service: the server's process, or the process that started the others.
     pub process: Process,
-    /// The name that people use: `nginx`, `php-fpm8.2`.
+    /// The name that people use for the service, such as `nginx` or `php-fpm8.2`.
     pub name: String,
-    /// Index of the server in the survey's list, if the service is a server.
+    /// The index of the server in the survey's list, if the service is a server.
     pub server_idx: Option<usize>,
-    /// Whether the service answers browsers, judged by its name.
+    /// Whether the service answers browsers, according to its name.
     pub is_web_server: bool,
     /// Whether the service only passes requests on: a web server, a proxy or a pooler.
     pub hands_on: bool,
@@ -36,29 +36,29 @@ pub struct Service {
 /// The connections of one service to another, over one transport.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Link {
-    /// Index in `services` of the service that sends the requests; `None` if we may not see it.
+    /// The index in `services` of the service that sends the requests; `None` if looptax may not see it.
     pub client: Option<usize>,
-    /// Index in `services` of the service that receives the requests.
+    /// The index in `services` of the service that receives the requests.
     pub server: usize,
     pub way: Way,
-    /// The connections that are open.
+    /// The connections that are open at present.
     pub connections: Vec<Connection>,
-    /// Connections that were seen a moment ago and are closed now.
+    /// The number of connections that were seen recently and are closed now.
     pub n_passing: usize,
     /// The client's processes that hold the open connections.
     pub processes: BTreeSet<u32>,
 }
 
-/// All services that send or receive requests, and their links.
+/// All services that send or receive requests, and the links between them.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Stack {
-    /// The services: first the servers, in the order of their list.
+    /// The services; the servers are first, in the order of their list.
     pub services: Vec<Service>,
     /// The links between different services.
     pub links: Vec<Link>,
 }
 
-/// The stack of these servers; `peers` is in the same order.
+/// Builds the stack of these servers; `peers` has the same order as `servers`.
 pub(crate) fn stack(
     servers: &[Server],
     peers: &[Peers],
@@ -82,7 +82,7 @@ pub(crate) fn stack(
     for it in counted.iter().flat_map(|it| &it.counted) {
         draft.count(it, servers);
     }
-    // The kernel's counts include the glimpses' connections too.
+    // The kernel's counts already include the connections of the glimpses.
     let glimpses = glimpses.filter(|_| counted.is_none()).map_or(&[][..], |it| &it.all);
     for glimpse in glimpses.iter().filter(|it| !ends.has(it.arrival.inode)) {
         draft.pass(glimpse, servers);
@@ -90,17 +90,17 @@ pub(crate) fn stack(
     draft.finish()
 }
 
-/// A web server or proxy that is not in the list of servers, with its addresses.
+/// A web server or proxy that is not in the list of servers, with its endpoints.
 struct Relay {
     idx: usize,
     endpoints: Vec<Endpoint>,
 }
 
-/// A stack in the making.
+/// A stack that is being built.
 struct Draft<'a> {
     families: Families<'a>,
     servers: HashMap<u32, usize>,
-    /// Services that are not servers: the index of each, by its leading process.
+    /// The services that are not servers: the index of each, by its leading process.
     others: HashMap<u32, usize>,
     services: Vec<Service>,
     links: BTreeMap<(Option<usize>, usize, Way), Link>,
@@ -127,7 +127,7 @@ impl<'a> Draft<'a> {
         }
     }
 
-    /// The web servers and proxies that send requests to a server, or to each other.
+    /// Returns the web servers and proxies that send requests to a server, or to each other.
     fn relays(&mut self, processes: &'a [Process], ends: &Ends<'_>) -> Vec<Relay> {
         let mut members: BTreeMap<u32, HashSet<u32>> = BTreeMap::new();
         for process in processes {
@@ -151,8 +151,8 @@ impl<'a> Draft<'a> {
         relays
     }
 
-    /// Whether every client of a proxy belongs to the stack. A web server's may be any browser: they belong only if
-    /// they are services already, or if the web server passes requests on to a database.
+    /// Whether every client of a proxy belongs to the stack. The client of a web server may be any browser. Its clients
+    /// belong to the stack only if they are services already, or if the web server passes requests on to a database.
     fn takes_anybody(&self, relay: usize, servers: &[Server]) -> bool {
         let is_database = |it: &Link| {
             let server = servers.get(it.server);
@@ -162,7 +162,7 @@ impl<'a> Draft<'a> {
         !self.services[relay].is_web_server || own.any(is_database)
     }
 
-    /// Whether a client is in the stack for another reason than this connection.
+    /// Whether a client belongs to the stack for another reason than this connection.
     fn is_service(&self, peer: &Peer) -> bool {
         let Some(process) = &peer.process else {
             return false;
@@ -198,14 +198,14 @@ impl<'a> Draft<'a> {
         if client == server {
             return;
         }
-        // The kernel does not report the closing of a Unix socket.
+        // The kernel does not report when a Unix socket is closed, so opened connections are counted.
         let n_gone = if way == Way::Unix { counted.counts.n_opened } else { counted.counts.n_closed };
         let link = self.link_of(Some(client), server, way);
         let n_least = usize::from(link.connections.is_empty() && link.n_passing == 0);
         link.n_passing += usize::try_from(n_gone).unwrap_or(usize::MAX).max(n_least);
     }
 
-    /// Counts a connection to a server that was open a moment ago.
+    /// Adds a connection to a server that a glimpse saw and that is closed now.
     fn pass(&mut self, glimpse: &Glimpse, servers: &[Server]) {
         let is_asked = |it: &Server| it.endpoints.iter().any(|at| glimpse.arrival.is_at(at));
         let Some(server) = servers.iter().position(is_asked) else {
@@ -242,7 +242,7 @@ impl<'a> Draft<'a> {
         self.other(leader.unwrap_or(process))
     }
 
-    /// The index of a service that is not a server.
+    /// Returns the index of a service that is not a server.
     fn other(&mut self, leader: &Process) -> usize {
         if let Some(idx) = self.others.get(&leader.pid) {
             return *idx;

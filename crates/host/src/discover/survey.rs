@@ -1,4 +1,4 @@
-//! One look at the whole machine: servers, clients, faults, and parts that could not be seen.
+//! Surveys the whole machine once: servers, clients, faults, and parts that could not be seen.
 
 use crate::eyes::Look;
 use crate::{entrance, rights};
@@ -20,27 +20,27 @@ use crate::discover::upstreams::upstreams;
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Survey {
-    /// The servers, in the order of their process numbers.
+    /// The servers, in the order of their pids.
     pub servers: Vec<Server>,
-    /// The servers' clients on this machine, by server.
+    /// The servers' clients on this machine, in the order of the servers.
     pub clients: Vec<Client>,
-    /// For each server, the connections that do not belong to its clients on this machine.
+    /// For each server, the connections that do not belong to clients on this machine.
     pub others: Vec<OtherConnections>,
-    /// The links between services, in which workers are combined; programs that are not servers are included.
+    /// The graph of services, in which workers are combined; programs that are not servers are included.
     pub stack: Stack,
     /// Listening sockets whose process is not visible, and that cannot be assigned to a single server.
     pub listeners: Vec<Listener>,
     /// Ports of the host that lead to servers in containers.
     pub published: Vec<Published>,
-    /// Our own network namespace.
+    /// looptax's own network namespace.
     pub own_network: Option<NamespaceId>,
     /// Faults, and parts that could not be seen.
     pub problems: Vec<Problem>,
-    /// When the sockets were listed, in nanoseconds of the monotonic clock.
+    /// The time when the sockets were listed, in nanoseconds of the monotonic clock.
     pub at_ns: u64,
 }
 
-/// Looks at the machine once. Versions that are known from the earlier look are not determined again.
+/// Surveys the machine. Takes versions that are already known from the earlier survey.
 ///
 /// # Cost
 /// A netlink dump per address family and network namespace, some ten system calls per process and one per open file.
@@ -48,8 +48,8 @@ pub fn survey(earlier: Option<&Survey>) -> Survey {
     look(earlier, None, None)
 }
 
-/// Looks at the machine again, and adds the connections since the earlier look, from the kernel's counts if there are
-/// any.
+/// Surveys the machine again, and adds the connections since the earlier survey: from the kernel's counts, or else from
+/// the glimpses.
 ///
 /// # Cost
 /// As [`survey`].
@@ -58,7 +58,7 @@ pub fn survey_after(earlier: &Survey, glimpses: &Glimpses, counted: Option<&Look
 }
 
 fn look(earlier: Option<&Survey>, glimpses: Option<&Glimpses>, counted: Option<&Look>) -> Survey {
-    // Without the right to enter namespaces, they are reported as not visible.
+    // If looptax has no right to enter namespaces, it reports them as not visible.
     entrance::start().ok();
     let _lowered = rights::lowered_to(rights::LOOKING);
     let processes = processes();

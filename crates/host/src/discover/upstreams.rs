@@ -1,6 +1,6 @@
-//! Servers behind a web server that cannot be recognized by their program's name: applications that answer HTTP.
+//! Finds servers behind a web server that cannot be recognised by their program's name: applications that answer HTTP.
 //!
-//! A program that listens counts as such a server only if a web server of this machine is connected to it, or if it was
+//! A program that listens counts as such a server only if a web server on this machine is connected to it, or if it was
 //! started as a known application server (`web`). Its protocol is not checked.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
@@ -14,11 +14,12 @@ use crate::discover::process::Process;
 use crate::discover::servers::{Server, endpoints, listening_of};
 use crate::discover::web::{application_server, is_proxy, is_web_server, known_as};
 
-/// Programs that pass a listening socket on to the intended program, and keep it open too.
+/// Programs that pass a listening socket on to the program that will use it, and also keep the socket open.
 const ACTIVATORS: [&str; 2] = ["systemd", "init"];
 
-/// The servers of this kind, without those that are `known` by their programs. `glimpses` has the connections that came
-/// and went since an earlier look, `earlier` the servers that the look found.
+/// Returns the servers of this kind, without those in `known`, which were recognised by their programs. `glimpses` has
+/// the connections that were opened and closed since an earlier survey, and `earlier` the servers that this survey
+/// found.
 pub(crate) fn upstreams(
     processes: &[Process],
     known: &[Server],
@@ -59,7 +60,7 @@ pub(crate) fn upstreams(
     let pids: HashSet<u32> = found.iter().map(|it| it.pid).collect();
     let none = BTreeSet::new();
     let sockets_of = |pid: u32| sockets.get(&pid).unwrap_or(&none);
-    // A worker has the listening sockets of its master.
+    // A worker has the listening sockets of its master process.
     let is_worker = |it: &Process| pids.contains(&it.parent) && sockets_of(it.pid).is_subset(sockets_of(it.parent));
     let masters = found.iter().filter(|it| !is_worker(it));
     masters.map(|it| server(it, ends)).collect()
@@ -68,7 +69,7 @@ pub(crate) fn upstreams(
 fn server(process: &Process, ends: &Ends<'_>) -> Server {
     Server {
         kind: Kind::Http,
-        // An unknown program is not run to ask for its version: it may do anything.
+        // An unknown program is not executed to find out its version, because it might do anything.
         version: None,
         name: known_as(process),
         endpoints: endpoints(process, ends.networks, ends.owners),
@@ -77,7 +78,7 @@ fn server(process: &Process, ends: &Ends<'_>) -> Server {
     }
 }
 
-/// The addresses at which each web server's connections were accepted, by the web server's leading process.
+/// Returns the addresses at which each web server's connections were accepted, by the web server's leading process.
 fn asked_by(
     processes: &[Process],
     families: &Families<'_>,

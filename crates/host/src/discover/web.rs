@@ -1,6 +1,6 @@
-//! The programs between a browser and a database, recognized by their names.
+//! Recognises the programs between a browser and a database by their names.
 //!
-//! Compares data with a process. An application that answers HTTP does not have a known name: `upstreams` finds it by
+//! Compares lists of names with a process. An application that answers HTTP has no known name: `upstreams` finds it by
 //! the web server that is connected to it.
 
 use looptax_model::dsn::Kind;
@@ -23,7 +23,7 @@ const WEB_SERVERS: [&str; 12] = [
     "h2o",
 ];
 
-/// Programs that pass connections on. A pooler that is a kind of server too is in the list of servers.
+/// Programs that pass connections on. Poolers that are also a kind of server are in the list of servers.
 const PROXIES: [&str; 12] = [
     "docker-proxy",
     "rootlessport",
@@ -43,26 +43,26 @@ const PROXIES: [&str; 12] = [
 const APPLICATION_SERVERS: [&str; 8] =
     ["gunicorn", "uvicorn", "hypercorn", "daphne", "waitress-serve", "waitress", "puma", "unicorn"];
 
-/// The interpreters of such scripts; their names may end in a version.
+/// The interpreters of such scripts; a version may follow their names.
 const INTERPRETERS: [&str; 4] = ["python", "pypy", "ruby", "jruby"];
 
-/// Whether a program of this name answers browsers, or other web servers.
+/// Whether a program with this name answers browsers or other web servers.
 pub(crate) fn is_web_server(program: &str) -> bool {
     WEB_SERVERS.contains(&program)
 }
 
-/// Whether a program of this name passes connections on.
+/// Whether a program with this name passes connections on.
 pub(crate) fn is_proxy(program: &str) -> bool {
     PROXIES.contains(&program)
 }
 
-/// The name that people use for a process: `gunicorn`, if its program is an interpreter that runs such a server.
+/// Returns the name that people use for a process, such as `gunicorn` for an interpreter that runs Gunicorn.
 pub fn known_as(process: &Process) -> String {
     application_server(process).map_or_else(|| process.program_name(), str::to_owned)
 }
 
-/// Whether all server addresses that a process uses are in its own files, or in those of the pages that it runs, and
-/// none is in its environment.
+/// Whether all server addresses that a process uses are in its own files, or in the files of the pages that it runs,
+/// and none is in its environment.
 pub fn asks_by_its_files(process: &Process) -> bool {
     let program = process.program_name();
     let kind = Kind::of_program(&program).or_else(|| Kind::of_program(&process.name));
@@ -70,7 +70,8 @@ pub fn asks_by_its_files(process: &Process) -> bool {
     is_between || kind.is_some_and(|it| it.is_pooler() || it == Kind::PhpFpm)
 }
 
-/// The application server that a process is, judged by the script or module with which it was started: `gunicorn`.
+/// Returns the application server that a process is, according to the script or module with which it was started, such
+/// as `gunicorn`.
 pub(crate) fn application_server(process: &Process) -> Option<&'static str> {
     let program = process.program_name();
     if let Some(name) = named(&program).or_else(|| named(&process.name)) {
@@ -81,8 +82,8 @@ pub(crate) fn application_server(process: &Process) -> Option<&'static str> {
     started_as(&words)
 }
 
-/// The application server that an interpreter's command line names: as the script or module, or as the title that the
-/// process has given itself.
+/// Returns the application server in an interpreter's command line: the script or module, or the title that the process
+/// has set.
 fn started_as(words: &[String]) -> Option<&'static str> {
     let title = words.first()?.split([' ', ':']).next()?;
     let script = words[1..].iter().find(|it| !it.starts_with('-'));

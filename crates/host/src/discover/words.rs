@@ -1,11 +1,11 @@
-//! The addresses in a server's command line.
+//! Finds the addresses in a server's command line.
 //!
-//! Every user may read the command line; if a server was configured in a file, it shows nothing.
+//! Every user may read the command line. If a server is configured in a file, its command line contains no address.
 
 use std::ffi::OsStr;
 use std::path::Path;
 
-/// The words of a command line. Some programs overwrite theirs with a single word.
+/// The words of a command line. Some programs replace their command line with a single word.
 #[derive(Debug, Default)]
 pub(crate) struct Words {
     words: Vec<String>,
@@ -29,8 +29,7 @@ impl Words {
         self.ports.contains(&port)
     }
 
-    /// Whether the command line names a socket's path or abstract name; for PostgreSQL, the folder that the socket is
-    /// in.
+    /// Whether the command line contains a socket's path or abstract name; for PostgreSQL, the folder of the socket.
     pub(crate) fn name_path(&self, path: &Path) -> bool {
         let name = path.file_name().and_then(OsStr::to_str).unwrap_or_default();
         let folder = path.parent().filter(|_| name.starts_with(".s.PGSQL."));

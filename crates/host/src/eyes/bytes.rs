@@ -1,8 +1,9 @@
-//! The bytes that chosen connections send and receive, for `watch -w`, and the first five of each send, for `find`.
+//! Reads the bytes that chosen connections send and receive, for `watch -w`, and the first five bytes of each send, for
+//! `find`.
 //!
-//! Programs in the kernel (`kernel/bytes.bpf.c`) hand over the data that passes one end of each connection, in order,
-//! through a ring that this process reads. Only our descriptors hold the programs, so they are removed when the process
-//! ends, however that happens. The caller interprets the bytes.
+//! Programs in the kernel (`kernel/bytes.bpf.c`) pass on the data that passes one end of each connection, in order,
+//! through a ring buffer that this process reads. Only this process's descriptors hold the programs, so the kernel
+//! removes them when the process ends for any reason. The caller interprets the bytes.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -21,26 +22,26 @@ use super::refused::Refused;
 use crate::waiting;
 use crate::walk::{Links, Walk};
 
-/// Made by `cargo xtask eyes` from `kernel/bytes.bpf.c`.
+/// The object file that `cargo xtask eyes` makes from `kernel/bytes.bpf.c`.
 const PROGRAMS: &[u8] = include_bytes_aligned!("kernel/bytes.bpf.o");
 const TRACEPOINTS: [(&str, &str); 3] =
     [("sent", "sock_send_length"), ("received", "sock_recv_length"), ("state", "inet_sock_set_state")];
 
-/// Value of a server's end in `struct connection`.
+/// The value for a server's end in `struct connection`.
 const ROLE_SERVER: u8 = 2;
 const AF_UNIX: u16 = 1;
 const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
-/// Offsets of the name in `struct connection` and of the data in `struct piece` of `kernel/bytes.bpf.c`.
+/// The offsets of the name in `struct connection` and of the data in `struct piece` of `kernel/bytes.bpf.c`.
 const NAME_AT: usize = 112;
 const DATA_AT: usize = 48;
 
 /// Which connections are read, and how many bytes of each send and receive.
 #[derive(Debug, Clone, Default)]
 pub struct Chosen {
-    /// Processes whose connections, and whose children's, are all read.
+    /// Processes; all their connections and those of their children are read.
     pub pids: Vec<u32>,
-    /// Addresses on which servers listen: the server's ends are read.
+    /// Addresses on which servers listen; the servers' ends of connections are read.
     pub places: Vec<ServerPlace>,
     /// The files of servers' Unix sockets, by inode and device as the kernel reports them.
     pub files: Vec<(u64, u32)>,
@@ -54,20 +55,20 @@ pub enum ServerPlace {
     Address(SocketAddr),
 }
 
-/// Which end of a connection is read.
+/// The end at which a connection is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Side {
     Client,
     Server,
 }
 
-/// A connection, reported before its first bytes.
+/// A connection; it is reported before its first bytes.
 #[derive(Debug, Clone)]
 pub struct Connection {
-    /// The number of the socket that is read; the kernel never uses a number twice.
+    /// The kernel's number of the socket that is read; the kernel never uses a number twice.
     pub cookie: u64,
     pub side: Side,
-    /// Whether the connection may have begun before the capture.
+    /// Whether the connection may have been opened before the capture started.
     pub is_old: bool,
     pub ns: u64,
     /// The process that uses this end of the connection.
@@ -89,7 +90,7 @@ impl Connection {
     }
 }
 
-/// The addresses of a connection's ends.
+/// The addresses of both ends of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Ends {
     Tcp { own: SocketAddr, other: SocketAddr, network: u64 },
@@ -100,44 +101,46 @@ pub enum Ends {
 #[derive(Debug, Clone, Copy)]
 pub struct Piece<'a> {
     pub cookie: u64,
-    /// The time, in nanoseconds of the clock that starts with the machine.
+    /// The time, in nanoseconds of the monotonic clock.
     pub ns: u64,
     pub is_received: bool,
-    /// Offset in the stream of this direction, in bytes since this end was seen first. A gap means lost bytes.
+    /// The offset in the stream of this direction, in bytes since this end was first seen. A gap means that bytes were
+    /// lost.
     pub at: u64,
     pub bytes: &'a [u8],
-    /// Further bytes of the same send or receive, which are not read.
+    /// The number of further bytes of the same send or receive, which are not read.
     pub n_missing: u32,
 }
 
-/// An item from the ring.
+/// An item from the ring buffer.
 #[derive(Debug)]
 pub enum Event<'a> {
     Connection(Connection),
     Piece(Piece<'a>),
 }
 
-/// Numbers of bytes that were sent or received but not handed over, by reason.
+/// The numbers of bytes that were sent or received but not passed on, by reason.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Missing {
     /// Bytes beyond the limit of one send or receive.
     pub n_snapped: u64,
-    /// Bytes in sends or receives whose buffers are not found: `io_uring`, `sendfile`, `sendmmsg`, a 32-bit program.
+    /// Bytes in sends or receives whose buffers the programs cannot find: `io_uring`, `sendfile`, `sendmmsg`, a 32-bit
+    /// program.
     pub n_unreadable: u64,
-    /// Bytes for which the ring had no space.
+    /// Bytes for which the ring buffer had no space.
     pub n_dropped: u64,
 }
 
-/// The programs, accepted by the kernel but not attached yet.
+/// The programs that the kernel has accepted and that are not attached yet.
 pub struct Loaded {
     programs: Ebpf,
 }
 
-/// The attached programs, until this value is dropped.
+/// The programs, attached until this value is dropped.
 pub struct Bytes {
     ring: RingBuf<MapData>,
     missing: Array<MapData, u64>,
-    /// The time at which it was known which connections are old.
+    /// The time at which all old connections were known.
     known_ns: u64,
     /// Keeps the programs attached.
     _programs: Ebpf,
@@ -147,14 +150,14 @@ impl Loaded {
     /// Loads the programs for the chosen connections.
     ///
     /// # Errors
-    /// An obstacle: rights, the kernel's age, its lockdown, the processor.
+    /// The reason why it is not possible: rights, the kernel's age, its lockdown, the processor.
     pub fn new(chosen: &Chosen) -> Result<Self, Refused> {
         let mut loaded = Self::without_connections()?;
         loaded.choose(chosen)?;
         Ok(loaded)
     }
 
-    /// Loads programs that read nothing until [`Self::choose`] is called, which needs no rights.
+    /// Loads programs that read nothing until [`Self::choose`] is called; calling it requires no rights.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -173,7 +176,7 @@ impl Loaded {
         choose(&mut self.programs, chosen).map_err(|error| Refused::Kernel(error.to_string()))
     }
 
-    /// Attaches the programs. Does not need the rights that loading needed.
+    /// Attaches the programs. Does not require the rights that loading required.
     ///
     /// # Errors
     /// The kernel's error.
@@ -189,11 +192,11 @@ impl Loaded {
 }
 
 impl Bytes {
-    /// Passes on the items that have arrived since the last call, after waiting for at most `wait`. Returns false if
-    /// there were none.
+    /// Passes the items that have arrived since the last call to `each`, after waiting for at most `wait`. Returns
+    /// false if there were no items.
     ///
     /// # Errors
-    /// The kernel's error, or the one that `each` returns.
+    /// The kernel's error, or an error that `each` returns.
     pub fn read(&mut self, wait: Duration, mut each: impl FnMut(Event<'_>) -> io::Result<bool>) -> io::Result<bool> {
         let mut is_any = false;
         while let Some(item) = self.ring.next() {
@@ -205,7 +208,7 @@ impl Bytes {
         }
         if !is_any && !wait.is_zero() {
             match waiting::until_ready(&self.ring, PollFlags::IN, Some(wait)) {
-                // A signal ends the wait; the caller checks for the signal.
+                // A signal ended the wait; the caller checks for signals.
                 Err(error) if error.kind() == io::ErrorKind::Interrupted || waiting::has_stopped() => {}
                 waited => {
                     waited?;
@@ -215,7 +218,7 @@ impl Bytes {
         Ok(is_any)
     }
 
-    /// The numbers of bytes that were not handed over until now.
+    /// Returns the numbers of bytes that were not passed on until now.
     ///
     /// # Errors
     /// The kernel's error.
@@ -225,7 +228,7 @@ impl Bytes {
     }
 }
 
-/// Inode and device of a socket's file, as the programs in the kernel see them.
+/// Returns inode and device of a socket's file, in the form that the programs in the kernel use.
 ///
 /// # Errors
 /// The kernel's error; `InvalidInput` for a file that is not a socket.
@@ -239,7 +242,7 @@ pub fn socket_file(path: &Path) -> io::Result<(u64, u32)> {
     Ok((last.stat.st_ino, major(last.stat.st_dev) << 20 | minor(last.stat.st_dev)))
 }
 
-/// The clock of pieces, in nanoseconds.
+/// Returns the time of the clock that [`Piece`] uses, in nanoseconds.
 pub fn now_ns() -> u64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as u64 * 1_000_000_000 + now.tv_nsec as u64
@@ -267,7 +270,7 @@ fn choose(programs: &mut Ebpf, chosen: &Chosen) -> Result<(), MapError> {
     Ok(())
 }
 
-/// A `struct place`. A loopback address is one of this network namespace.
+/// Builds a `struct place`. A loopback address refers to this network namespace.
 fn place_key(place: ServerPlace) -> [u64; 3] {
     let (address, port) = match place {
         ServerPlace::Port(port) => return [0, 0, port_and_network(port, 0)],
@@ -285,7 +288,7 @@ fn place_key(place: ServerPlace) -> [u64; 3] {
     [hi, lo, port_and_network(port, network)]
 }
 
-/// Two 32-bit numbers in one word, in the order in which they are in memory.
+/// Packs two 32-bit numbers into one word, in the order in which they are in memory.
 fn port_and_network(port: u16, network: u32) -> u64 {
     let mut bytes = [0; 8];
     bytes[..4].copy_from_slice(&u32::from(port).to_ne_bytes());
@@ -298,7 +301,7 @@ fn own_network() -> Option<u32> {
     rustix::fs::fstat(file).ok().map(|it| it.st_ino as u32)
 }
 
-/// Parses an item of the ring; `None` if its form is not the one that our programs write.
+/// Parses an item of the ring buffer; `None` if its form is not the one that looptax's programs write.
 fn event(bytes: &[u8], known_ns: u64) -> Option<Event<'_>> {
     let field = Fields(bytes);
     match field.u32(0)? {
@@ -347,7 +350,7 @@ fn connection(field: Fields<'_>, known_ns: u64) -> Option<Connection> {
     Some(Connection {
         cookie: field.u64(16)?,
         side: if *field.0.get(58)? == ROLE_SERVER { Side::Server } else { Side::Client },
-        // A connection that was used before all old ones were listed may be an old one.
+        // A connection that was used before all old connections were listed may be an old one.
         is_old: *field.0.get(59)? != 0 || ns < known_ns,
         ns,
         pid: field.u32(4)?,
@@ -356,7 +359,7 @@ fn connection(field: Fields<'_>, known_ns: u64) -> Option<Connection> {
     })
 }
 
-/// Fields of the items that our programs write, by their offsets.
+/// Reads fields of the items that looptax's programs write, by their offsets.
 #[derive(Clone, Copy)]
 struct Fields<'a>(&'a [u8]);
 

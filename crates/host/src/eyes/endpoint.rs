@@ -1,4 +1,4 @@
-//! The address of a server's socket, as the programs in the kernel note it.
+//! Parses the address of a server's socket, as the programs in the kernel store it.
 
 use std::ffi::OsString;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -16,7 +16,7 @@ const AF_UNIX: u16 = 1;
 const AF_INET: u16 = 2;
 const AF_INET6: u16 = 10;
 
-/// The name that a Unix socket is bound to.
+/// The name to which a Unix socket is bound.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Name {
     Path(PathBuf),
@@ -24,7 +24,7 @@ pub enum Name {
 }
 
 impl Name {
-    /// The name in a `sockaddr_un`, without its family.
+    /// Reads the name in a `sockaddr_un`, without its family.
     pub(super) fn of_address(bytes: &[u8]) -> Self {
         if let Some((0, rest)) = bytes.split_first() {
             return Self::Abstract(rest.to_vec());
@@ -34,16 +34,16 @@ impl Name {
     }
 }
 
-/// The address to which clients connect. Network namespaces have the number that `/proc/PID/ns` shows.
+/// The address to which clients connect. A network namespace is given by the number that `/proc/PID/ns` shows.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub enum Asked {
-    /// TCP, with the network namespace of the process that was seen first.
+    /// A TCP address, with the network namespace of the process that was seen first.
     Tcp { to: SocketAddr, network: u64 },
     /// A Unix socket, with the inode and device of the file to which it was bound.
     Unix { name: Name, file: Option<(u64, u32)>, network: u64 },
 }
 
-/// Parses an address; `None` if its form is not the one that our programs write.
+/// Parses an address; `None` if its form is not the one that looptax's programs write.
 pub(super) fn read(words: &Words) -> Option<Asked> {
     let bytes: Vec<u8> = words.iter().flat_map(|it| it.to_ne_bytes()).collect();
     let u16_at = |at: usize| Some(u16::from_ne_bytes(bytes.get(at..at + 2)?.try_into().ok()?));

@@ -1,4 +1,4 @@
-//! The parts of loading that both objects for the kernel have in common. Called by `eyes` and `eyes::bytes`.
+//! Loads and attaches programs; used for both objects for the kernel. Called by `eyes` and `eyes::bytes`.
 
 use std::io::Read as _;
 
@@ -11,7 +11,7 @@ use crate::kernel;
 /// Loads an object into the kernel: the program that lists existing sockets, and the programs for tracepoints.
 ///
 /// # Errors
-/// An obstacle: rights, the kernel's age, its lockdown.
+/// The reason why it is not possible: rights, the kernel's age, its lockdown.
 pub(super) fn admitted<'a>(
     object: &[u8],
     tracepoints: impl IntoIterator<Item = (&'a str, &'a str)>,
@@ -35,8 +35,8 @@ pub(super) fn admitted<'a>(
     Ok(programs)
 }
 
-/// Attaches the programs to their tracepoints. Existing connections are listed before and after, so that no old
-/// connection is taken for a new one, and none is counted whose ends would have to be guessed.
+/// Attaches the programs to their tracepoints. Existing connections are listed before and after this. Therefore no old
+/// connection counts as a new one, and no connection is counted if looptax would have to guess its ends.
 pub(super) fn attach<'a>(programs: &mut Ebpf, names: impl IntoIterator<Item = &'a str>) -> Result<(), Refused> {
     list_what_is_there(programs)?;
     for name in names {
@@ -46,7 +46,7 @@ pub(super) fn attach<'a>(programs: &mut Ebpf, names: impl IntoIterator<Item = &'
     list_what_is_there(programs)
 }
 
-/// A program of an object, by its name and as its type.
+/// Returns a program of an object, by its name and with its type.
 ///
 /// # Errors
 /// [`Refused::Object`] if the object has no such program.
@@ -58,7 +58,7 @@ where
     program.try_into().map_err(|_| Refused::Object)
 }
 
-/// Makes the kernel go through the open files of all processes.
+/// Makes the kernel iterate over the open files of all processes.
 fn list_what_is_there(programs: &mut Ebpf) -> Result<(), Refused> {
     let before: &mut Iter = program(programs, "before")?;
     let link = before.attach().and_then(|it| before.take_link(it)).map_err(|error| refused::of_program(&error))?;

@@ -1,9 +1,9 @@
-//! Counts on sockets: which client sends how many requests to which server and how long they take, over TCP and over
-//! Unix sockets, without a load.
+//! Counts on sockets which client sends how many requests to which server and how long the requests take, over TCP and
+//! over Unix sockets, without generating a load.
 //!
-//! Programs in the kernel (`kernel/turns.bpf.c`, checked in as the object that clang makes of it) count lengths and
-//! times at the kernel's tracepoints, and never read a byte of the content. Only our descriptors hold them, so they are
-//! removed when the process ends, however that happens. Called by `watch` and `find`.
+//! Programs in the kernel (`kernel/turns.bpf.c`, checked in as the object file that clang makes of it) count lengths
+//! and times at the kernel's tracepoints, and never read a byte of the content. Only this process's descriptors hold
+//! the programs, so the kernel removes them when the process ends for any reason. Called by `watch` and `find`.
 
 pub mod bytes;
 mod endpoint;
@@ -24,13 +24,13 @@ use crate::processes::stat;
 pub use endpoint::{Asked, Name};
 pub use refused::Refused;
 
-/// Made by `cargo xtask eyes` from `kernel/turns.bpf.c`.
+/// The object file that `cargo xtask eyes` makes from `kernel/turns.bpf.c`.
 const PROGRAMS: &[u8] = include_bytes_aligned!("kernel/turns.bpf.o");
 
 /// The object's programs, each with its tracepoint in the kernel.
 const TRACEPOINTS: [(&str, &str); 3] =
     [("arrived", "sk_data_ready"), ("received", "sock_recv_length"), ("state", "inet_sock_set_state")];
-/// The program for connections of which only one end is visible.
+/// The program for connections that have only one visible end, and its tracepoint.
 const OF_ONE_END: (&str, &str) = ("sent", "sock_send_length");
 
 /// Which connections are counted.
@@ -38,18 +38,18 @@ const OF_ONE_END: (&str, &str) = ("sent", "sock_send_length");
 pub enum Reach {
     /// Connections with both ends on this machine.
     Here,
-    /// Also connections whose other end is on another machine, or behind an address that is rewritten. Each request
-    /// costs more.
+    /// Also connections whose other end is on another machine, or behind an address that is rewritten. Counting then
+    /// costs more for each request.
     Elsewhere,
 }
 
-/// Number of 64-bit words in `struct hop` of `kernel/turns.bpf.c`.
+/// The number of 64-bit words in `struct hop` of `kernel/turns.bpf.c`.
 const HOP_WORDS: usize = COUNT_WORDS + END_WORDS + 2 * TIMES_WORDS;
 const COUNT_WORDS: usize = 7;
 const END_WORDS: usize = 4;
 const TIMES_WORDS: usize = N_TIME_BUCKETS / 2;
 
-/// The kernel counts the CPU time of processes in a hundred ticks a second.
+/// Nanoseconds per tick of the kernel's start times of processes: there are a hundred ticks a second.
 const NS_PER_TICK: u64 = 10_000_000;
 
 type HopKey = [u64; 2];
@@ -64,7 +64,7 @@ impl Reach {
     }
 }
 
-/// The attached programs, until this value is dropped.
+/// The programs, attached until this value is dropped.
 pub struct Eyes {
     reach: Reach,
     hops: KernelMap<MapData, HopKey, HopWords>,
@@ -79,64 +79,65 @@ pub struct Eyes {
     earlier_lost: u64,
 }
 
-/// The counts between two looks.
+/// The counts between two calls of [`Eyes::look`].
 #[derive(Debug, Clone)]
 pub struct Look {
     pub over: Duration,
     pub counted: Vec<Counted>,
-    /// Addresses at which clients that are not counted opened TCP connections: clients of other machines, or with an
+    /// Addresses to which uncounted clients opened TCP connections: clients on other machines, or clients with an
     /// address that is rewritten on the way.
     pub opened_elsewhere: Vec<Asked>,
-    /// How long new connections waited at each address for the server's first receive or send, counted from their
-    /// opening, or from the arrival of the client's first request. For a client that sends its request immediately, it
-    /// is at least the time in the queue of `accept`.
+    /// For each address, how long new connections waited for the server's first receive or send. The time starts when
+    /// the connection is opened, or when the client's first request arrives. For a client that sends its request
+    /// immediately, this is at least the time in the queue of `accept`.
     pub accepted: HashMap<Asked, Times>,
-    /// Connections or turns for which the kernel's table had no space.
+    /// The number of connections or turns for which the kernel's table had no space.
     pub n_lost: u64,
 }
 
 /// The requests of one process at one address.
 #[derive(Debug, Clone)]
 pub struct Counted {
-    /// The client; `None` for clients that are not on this machine, or whose addresses are rewritten on the way.
+    /// The client; `None` for clients on other machines, or whose addresses are rewritten on the way.
     pub client: Option<End>,
-    /// The process that answered last; `None` if no process of this machine did.
+    /// The process that answered last; `None` if no process on this machine answered.
     pub server: Option<End>,
     pub asked: Asked,
     pub counts: Counts,
 }
 
-/// A process at one end of a connection, as it was when the kernel saw it.
+/// A process at one end of a connection, as the kernel saw it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct End {
     pub pid: u32,
     pub parent: u32,
-    /// The name that the process has given itself, 15 bytes at most.
+    /// The name that the process has set, at most 15 bytes.
     pub comm: String,
-    /// Whether the process has ended; its number may be another process's by now.
+    /// Whether the process has ended. Another process may have its pid by now.
     pub has_ended: bool,
 }
 
 /// Counts of connections and of turns; a turn is a request with its answer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Counts {
-    /// Turns that the client began before it had received the answer to the previous one.
+    /// The number of turns that the client began before it had received the answer to the previous turn.
     pub n_overlapping: u64,
-    /// Connections that were opened.
+    /// The number of connections that were opened.
     pub n_opened: u64,
-    /// TCP connections that were closed; for others the kernel does not report it.
+    /// The number of TCP connections that were closed; for Unix sockets the kernel does not report it.
     pub n_closed: u64,
     pub n_bytes_asked: u64,
     pub n_bytes_answered: u64,
-    /// From a request's arrival at the server until the client has received the answer, without the client's own send.
+    /// The time from a request's arrival at the server until the client has received the answer, without the client's
+    /// own send.
     pub times: Times,
-    /// The server's part: from its first receive until its answer arrived at the client. Measured for one of eight
-    /// turns, and for every turn if the client is not on this machine.
+    /// The server's part of the time: from its first receive until its answer arrived at the client. Measured for one
+    /// of eight turns; if the client is on another machine, for every turn.
     pub served: Times,
 }
 
 impl Counts {
-    /// Number of turns. If the client is not on this machine only the server's part is seen.
+    /// Returns the number of turns. If the client is on another machine, only the server's part is measured.
     pub fn n_turns(&self) -> u64 {
         self.times.n().max(self.served.n())
     }
@@ -151,7 +152,7 @@ impl Counts {
         self.served.add(&other.served);
     }
 
-    /// The counts since `earlier`; all of them if the earlier ones belong to another process that had the same number.
+    /// Returns the counts since `earlier`; all counts if `earlier` belongs to another process that had the same pid.
     fn since(&self, earlier: &Self) -> Self {
         let less = || {
             Some(Self {
@@ -172,7 +173,7 @@ impl Counts {
     }
 }
 
-/// The programs, accepted by the kernel but not attached yet.
+/// The programs that the kernel has accepted and that are not attached yet.
 pub struct Loaded {
     programs: Ebpf,
     reach: Reach,
@@ -182,13 +183,14 @@ impl Loaded {
     /// Loads the programs into the kernel.
     ///
     /// # Errors
-    /// An obstacle: rights, the kernel's age, its lockdown.
+    /// The reason why it is not possible: rights, the kernel's age, its lockdown.
     pub fn new(reach: Reach) -> Result<Self, Refused> {
         let programs = load::admitted(PROGRAMS, reach.tracepoints())?;
         Ok(Self { programs, reach })
     }
 
-    /// Attaches the programs; counting begins before this returns. Does not need the rights that loading needed.
+    /// Attaches the programs; counting begins before this function returns. Does not require the rights that loading
+    /// required.
     ///
     /// # Errors
     /// The kernel's error.
@@ -223,7 +225,7 @@ impl Eyes {
         Loaded::new(reach)?.attach()
     }
 
-    /// The counts since the last look, or since the start.
+    /// Returns the counts since the last call, or since the start.
     ///
     /// # Errors
     /// The kernel's error.
@@ -232,19 +234,19 @@ impl Eyes {
         let now = Instant::now();
         let mut earlier = HashMap::with_capacity(hops.len());
         let (mut counted, mut opened_elsewhere) = (Vec::new(), Vec::new());
-        // Items at addresses for which the kernel's table had no space.
+        // The number of lost items whose address had no space in the kernel's table.
         let mut n_nowhere = 0;
         for (key, words) in hops {
             let client = end(&words[COUNT_WORDS..]);
             let is_gone = client.as_ref().is_some_and(|it| it.has_ended);
-            // If the process has ended, read its counts again, which include those between the first reading and its
+            // If the process has ended, its counts are read again, to include those between the first reading and its
             // end.
             let words = if is_gone { self.hops.get(&key, 0).unwrap_or(words) } else { words };
             let counts = counts(&words);
             let before = self.earlier.get(&key);
             let new = before.map_or_else(|| counts.clone(), |it| counts.since(it));
             if is_gone {
-                // No process adds to this entry any more.
+                // No process adds to this entry any more, so it is removed.
                 let _ = self.hops.remove(&key);
             } else {
                 earlier.insert(key, counts);
@@ -271,7 +273,7 @@ impl Eyes {
         Ok(look)
     }
 
-    /// How long the connections waited whose wait ended since the last look.
+    /// Returns the waiting times of connections whose wait ended since the last call.
     fn accepted(&mut self) -> io::Result<HashMap<Asked, Times>> {
         let mut accepted: HashMap<Asked, Times> = HashMap::new();
         for item in &self.accepts {
@@ -288,10 +290,11 @@ impl Eyes {
     }
 }
 
-/// Whether the process that started at that time has ended, in ns of the clock that continues during sleep.
+/// Whether the process that started at `started_ns` has ended; in ns of the clock that continues while the machine
+/// sleeps.
 fn has_ended(pid: u32, started_ns: u64) -> bool {
     match stat(pid) {
-        // If only the process's number was noted, or our clock has another origin, the number has to suffice.
+        // If only the pid was noted, or looptax's clock has another origin, the existence of the pid has to be enough.
         Some(stat) => started_ns != 0 && !is_in_time_namespace() && stat.start_ticks != started_ns / NS_PER_TICK,
         None => !std::fs::exists(format!("/proc/{pid}")).unwrap_or(true),
     }

@@ -1,4 +1,4 @@
-//! The reason why the kernel does not let us count, expressed by what is missing.
+//! The reasons why looptax cannot count on sockets, each stated as what is missing.
 
 use std::io;
 
@@ -34,7 +34,7 @@ pub enum Refused {
     Object,
 }
 
-/// The kernel's lockdown in /sys, in the form `none [integrity] confidentiality`.
+/// The file in `/sys` with the kernel's lockdown, in the form `none [integrity] confidentiality`.
 const LOCKDOWN: &str = "/sys/kernel/security/lockdown";
 
 pub(super) fn of_object(error: &EbpfError) -> Refused {
@@ -65,7 +65,7 @@ pub(super) fn of_program(error: &ProgramError) -> Refused {
     }
 }
 
-/// Finds the reason by the error of the system call, if the error has such a cause.
+/// Determines the reason from the error of the system call, if the error's causes contain one.
 fn of_cause(error: &(dyn std::error::Error + 'static)) -> Option<Refused> {
     let mut causes = std::iter::successors(Some(error), |it| it.source());
     let kernel = causes.find_map(|it| it.downcast_ref::<io::Error>())?;
@@ -80,7 +80,7 @@ fn of_kernel(error: &io::Error, words: &str) -> Refused {
     if has_rights() && lockdown.contains("[confidentiality]") { Refused::Lockdown } else { Refused::Rights }
 }
 
-/// Whether this process has the required rights.
+/// Whether this process has the rights that counting requires.
 pub(super) fn has_rights() -> bool {
     use rustix::thread::{CapabilitySet, capabilities};
     let has = capabilities(None).map_or(CapabilitySet::empty(), |it| it.effective);

@@ -1,5 +1,5 @@
-//! Asking a process's program: it is started as the process's owner, its output is read within limits, and it is ended
-//! with all processes that it started.
+//! Runs the program of a process with other arguments: starts it as the process's owner, reads its output within
+//! limits, and ends it with all processes that it started.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -17,49 +17,49 @@ use super::supervise::{self, Supervision, Verdict};
 use super::{ProgramError, Subject};
 use crate::children;
 
-/// Most bytes that are read of a program's output: `nginx -T` prints whole configurations.
+/// The maximum number of bytes read from a program's output: `nginx -T` prints whole configurations.
 const MOST_BYTES: usize = 8 << 20;
-/// Pause between two looks at a program.
+/// The pause between two checks whether the program has ended.
 const STEP: Duration = Duration::from_millis(5);
-/// The environment of every program.
+/// The environment that every program gets.
 const OURS: [(&str, &str); 2] =
     [("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")];
 
-/// Which variables of the process's own environment its program gets in addition to ours.
+/// Which variables of the process's own environment its program gets, in addition to the environment above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variables {
     None,
-    /// All of them, if the process is not root's: its owner set them, and the program has no more rights than its
-    /// owner. Of a process of root, only those whose names start with one of these prefixes (`APACHE_`): no loader or
-    /// interpreter reads such variables.
+    /// All variables, if the process does not belong to root: its owner set them, and the program has no more rights
+    /// than the owner. If the process belongs to root, only variables whose names start with one of these prefixes
+    /// (`APACHE_`): no loader or interpreter reads such variables.
     Own(&'static [&'static str]),
 }
 
 #[derive(Debug, Clone)]
 pub struct Ask<'a> {
-    /// The program's name in its arguments: some programs look at it.
+    /// The program's name in its arguments (`argv[0]`), because some programs depend on it.
     pub name: Option<OsString>,
     pub words: Vec<OsString>,
     pub variables: Variables,
     pub within: Duration,
-    /// Set to end the program early.
+    /// Ends the program early if the flag is set.
     pub stop: Option<&'a AtomicBool>,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The program's exit code; `None` if a signal ended it.
+    /// The program's exit code; `None` if a signal ended the program.
     pub code: Option<i32>,
     pub output: String,
     pub errors: String,
 }
 
 impl Subject {
-    /// Runs the program of the process to its end, as the owner of the process.
+    /// Runs the program of the process until it ends, as the owner of the process.
     ///
     /// # Errors
-    /// [`ProgramError::NotOurs`] unless this process is root or that user; [`ProgramError::Foreign`] if a program of
-    /// root's opened a file that users other than root can change: its answer is then not used.
+    /// [`ProgramError::NotOurs`] unless looptax runs as root or as that user; [`ProgramError::Foreign`] if a program of
+    /// root opened a file that users other than root can change: its output is then not used.
     pub fn ask(&self, ask: &Ask<'_>) -> Result<Answer, ProgramError> {
         let failed = |source| ProgramError::Start { path: self.program.path.clone(), source };
         let is_ours = self.is_ours()?;
@@ -80,7 +80,7 @@ impl Subject {
         let mut running = match start(child, ask.within) {
             Ok(running) => running,
             Err(source) => {
-                // Without a filter the program is not started, and the kernel's error gives the reason.
+                // Without a filter of system calls the program is not started, and the kernel's error gives the reason.
                 return match supervision.map(Supervision::end) {
                     Some(Verdict::Unsupported(source)) => Err(self.unsupervised(source)),
                     Some(_) if is_seccomp_s(&source) => Err(self.unsupervised(source)),
@@ -106,7 +106,7 @@ impl Subject {
         Ok(Answer { code: status?.and_then(|it| it.code()), output: text(output), errors: text(errors) })
     }
 
-    /// Whether this process already is the owner and need not become another user.
+    /// Whether looptax already runs as the owner, so that it need not become another user.
     fn is_ours(&self) -> Result<bool, ProgramError> {
         let own = rustix::process::geteuid();
         if own.is_root() {
@@ -151,7 +151,7 @@ impl Subject {
         Ok(pairs.collect())
     }
 
-    /// Reads the program's output, until the program ends.
+    /// Reads the program's output until the program ends.
     fn read(&self, running: &mut Started, ask: &Ask<'_>) -> Result<(Vec<u8>, Vec<u8>), ProgramError> {
         let path = || self.program.path.clone();
         let failed = |source| ProgramError::Start { path: path(), source };
@@ -159,7 +159,7 @@ impl Subject {
         let mut texts = (Vec::new(), Vec::new());
         let n_steps = ask.within.as_micros().div_ceil(STEP.as_micros());
         for _ in 0..n_steps {
-            // The status is read before the pipes, so that the last bytes that the program wrote are read too.
+            // The status is read before the pipes, so that the last bytes that the program wrote are read after it.
             let has_ended = has_ended(running).map_err(failed)?;
             let mut n_read = children::drain(output.as_mut(), &mut texts.0, MOST_BYTES + 1).map_err(failed)?;
             n_read += children::drain(errors.as_mut(), &mut texts.1, MOST_BYTES + 1).map_err(failed)?;
@@ -181,7 +181,7 @@ impl Subject {
     }
 }
 
-/// Whether a child has ended. It is not collected yet: its number must stay reserved until its group was ended.
+/// Whether a child has ended. Does not reap it: its pid must stay reserved until its process group was ended.
 fn has_ended(running: &Started) -> io::Result<bool> {
     let pid = { i32::try_from(running.id()).ok() }.and_then(Pid::from_raw);
     let pid = pid.ok_or(io::ErrorKind::NotFound)?;
@@ -189,7 +189,7 @@ fn has_ended(running: &Started) -> io::Result<bool> {
     Ok(rustix::process::waitid(WaitId::Pid(pid), options)?.is_some())
 }
 
-/// Whether the error is the one with which a kernel without these filters answers.
+/// Whether a kernel without such filters of system calls returns this error.
 fn is_seccomp_s(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL | libc::EBUSY))
 }
@@ -210,7 +210,7 @@ fn start(child: Child, within: Duration) -> io::Result<Started> {
     };
     let running = children::start(command, within)?;
     let nonblocking = |fd: std::os::fd::BorrowedFd<'_>| {
-        // SAFETY: the call gets a descriptor of ours, and numbers.
+        // SAFETY: the call gets a descriptor of this process, and numbers.
         unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
     };
     if let (Some(output), Some(errors)) = (&running.stdout, &running.stderr) {

@@ -1,7 +1,8 @@
-//! The child's work between its start and the program: it gives up all rights, then executes a descriptor.
+//! The work of a child process between its creation and the program: it gives up all rights, then executes a
+//! descriptor.
 //!
-//! All memory is allocated before the child exists: the child only makes system calls. Every step that fails ends the
-//! child before the program starts.
+//! All memory is allocated before the child exists, because the child may only make system calls. If a step fails, the
+//! child ends before the program starts.
 
 use std::ffi::{CString, OsStr, c_char, c_int, c_ulong};
 use std::io;
@@ -14,28 +15,29 @@ use rustix::process::{Gid, Pid, Resource, Rlimit, Signal, Uid};
 use super::subject::Owner;
 use super::supervise::Confinement;
 
-/// The program's limits on each resource, in seconds, bytes and descriptors: it only lists and tests files.
+/// The program's limits on resources, in seconds, bytes and descriptors; they are low because the program only lists
+/// and tests files.
 const LIMITS: [(Resource, u64); 4] =
     [(Resource::Cpu, 60), (Resource::Core, 0), (Resource::Fsize, 16 << 20), (Resource::Nofile, 4_096)];
-/// Version of the kernel's structures for capabilities. Source: linux/capability.h, `_LINUX_CAPABILITY_VERSION_3`.
+/// The version of the kernel's structures for capabilities. Source: linux/capability.h, `_LINUX_CAPABILITY_VERSION_3`.
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
-/// More than the kernel has capabilities.
+/// The maximum number of capabilities that are tried; the kernel has fewer.
 const MOST_CAPABILITIES: c_ulong = 64;
-/// Source: `linux/close_range.h`.
+/// Marks the descriptors of a range instead of closing them. Source: `linux/close_range.h`.
 const CLOSE_ON_EXEC: u32 = 1 << 2;
-/// Kernels before 5.11 cannot mark a range of descriptors: there, this many numbers are tried.
+/// How many descriptors are marked one by one on kernels before 5.11, which cannot mark a range.
 const MOST_DESCRIPTORS: RawFd = 65_536;
 
-/// All data of a child, allocated before the child exists.
+/// Everything that a child needs, allocated before the child exists.
 pub(super) struct Child {
     /// The process that creates the child.
     parent: Pid,
     program: OwnedFd,
     folder: Option<OwnedFd>,
-    /// The user that the child becomes; `None` if we are it already.
+    /// The user that the child becomes; `None` if looptax already runs as this user.
     becomes: Option<(Uid, Gid, Vec<Gid>)>,
     is_root_s: bool,
-    // Owns the strings to which the pointers lead.
+    // Owns the strings to which `arguments` and `variables` point.
     _texts: Vec<CString>,
     arguments: Vec<*const c_char>,
     variables: Vec<*const c_char>,
@@ -44,10 +46,10 @@ pub(super) struct Child {
 
 // SAFETY: the pointers lead into `_texts`, whose strings do not move and live as long as this value.
 unsafe impl Send for Child {}
-// SAFETY: nothing is changed through the pointers.
+// SAFETY: no code writes through the pointers.
 unsafe impl Sync for Child {}
 
-/// The parts of a child.
+/// The parts from which a child is made.
 pub(super) struct Parts<'a> {
     pub(super) program: OwnedFd,
     pub(super) folder: Option<OwnedFd>,
@@ -80,7 +82,7 @@ impl Child {
         }
     }
 
-    /// Becomes the program; returns only on failure, with the reason.
+    /// Becomes the program; returns only if that fails, with the error.
     pub(super) fn become_program(&self) -> io::Error {
         match self.prepare() {
             Ok(()) => self.execute(),
@@ -104,15 +106,15 @@ impl Child {
             rustix::thread::set_thread_res_uid(*uid, *uid, *uid)?;
         }
         drop_capabilities()?;
-        // Otherwise root would regain every capability of the bounding set by executing.
+        // Otherwise root would regain every capability of the bounding set when it executes the program.
         if self.is_root_s && !is_bounded {
             return Err(io::Error::from_raw_os_error(libc::EPERM));
         }
         rustix::thread::set_no_new_privs(true)?;
         self.enter_folder()?;
-        // This comes after the change of user, which resets it.
+        // The signal is set after the change of user, because the change resets it.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // A parent that ended before that call sends no signal, and does not answer the calls of a confined child.
+        // If the parent ended before this call, it sends no signal, and cannot answer the calls of a confined child.
         if rustix::process::getppid() != Some(self.parent) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
@@ -123,7 +125,7 @@ impl Child {
         Ok(())
     }
 
-    /// Enters the process's working folder; `/` if its user may not enter that any more.
+    /// Enters the process's working folder; enters `/` if the process's user may no longer enter that folder.
     fn enter_folder(&self) -> io::Result<()> {
         let is_there = { self.folder.as_ref() }.is_some_and(|it| rustix::process::fchdir(it).is_ok());
         if !is_there {
@@ -133,7 +135,8 @@ impl Child {
     }
 
     fn execute(&self) -> io::Error {
-        // SAFETY: both lists end in null, and their strings live; the path is empty and the descriptor is open.
+        // SAFETY: both lists end with a null pointer, and their strings are live; the path is empty and the descriptor
+        // is open.
         unsafe {
             libc::syscall(
                 libc::SYS_execveat,
@@ -148,13 +151,13 @@ impl Child {
     }
 }
 
-/// Whether executing a program can no longer gain a capability.
+/// Removes all capabilities from the bounding set. Returns whether executing a program can no longer gain a capability.
 fn drop_bounding_set() -> bool {
     for capability in 0..MOST_CAPABILITIES {
         // SAFETY: the call gets only numbers.
         let result = unsafe { libc::prctl(libc::PR_CAPBSET_DROP, capability, 0, 0, 0) };
         if result != 0 {
-            // EINVAL: this is the first number that the kernel does not have.
+            // EINVAL: the kernel has no capability with this number or a larger one.
             return io::Error::last_os_error().raw_os_error() == Some(libc::EINVAL);
         }
     }
@@ -171,38 +174,39 @@ fn drop_capabilities() -> io::Result<()> {
     // SAFETY: the call gets only numbers.
     unsafe { libc::prctl(libc::PR_CAP_AMBIENT, libc::PR_CAP_AMBIENT_CLEAR_ALL, 0, 0, 0) };
     let mut header = CapabilityHeader { version: CAPABILITY_VERSION, pid: 0 };
-    // The effective, permitted and inheritable capabilities, in two words each.
+    // The effective, permitted and inheritable capabilities, each in two words.
     let none = [0_u32; 6];
-    // SAFETY: both are valid and have this version's layout.
+    // SAFETY: both structures are valid and have the layout of this version.
     let result = unsafe { libc::syscall(libc::SYS_capset, &raw mut header, none.as_ptr()) };
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
 fn close_others_on_exec() {
-    // SAFETY: the call gets only numbers; nothing is closed before the program starts.
+    // SAFETY: the call gets only numbers; no descriptor is closed before the program starts.
     let result = unsafe { libc::syscall(libc::SYS_close_range, 3_u32, u32::MAX, CLOSE_ON_EXEC) };
     if result == 0 {
         return;
     }
     for fd in 3..MOST_DESCRIPTORS {
-        // SAFETY: the call gets only numbers; the kernel refuses numbers that are not open.
+        // SAFETY: the call gets only numbers; the kernel refuses numbers of descriptors that are not open.
         unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) };
     }
 }
 
-/// A text for the kernel; a text with a zero byte is an error.
+/// Returns a text for the kernel, or an error for a text with a zero byte.
 pub(super) fn text(text: &OsStr) -> io::Result<CString> {
     Ok(CString::new(text.as_bytes())?)
 }
 
-/// Kills the process group of this leader: the process, and all that it started and that did not leave the group.
+/// Kills the process group of this leader: the process, and all processes that it started and that did not leave the
+/// group.
 pub(super) fn end_group(leader: u32) {
     if let Some(pid) = i32::try_from(leader).ok().and_then(Pid::from_raw) {
         let _ = rustix::process::kill_process_group(pid, Signal::KILL);
     }
 }
 
-/// A copy of a descriptor that is closed on execution.
+/// Returns a copy of a descriptor; the copy is closed when a program is executed.
 pub(super) fn copy(fd: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     Ok(rustix::io::fcntl_dupfd_cloexec(fd, 3)?)
 }

@@ -1,4 +1,4 @@
-//! Reasons why a program could not be asked: one variant for each reason, with its object.
+//! The reasons why looptax could not run a process's program, one variant for each reason, with its object.
 
 use std::io;
 use std::path::PathBuf;
@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::control::Distrust;
 use crate::user;
 
-/// A program could not be asked, or did not answer.
+/// A program could not be run, or gave no usable output.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// The process has ended, or executes another program now.
+    /// The process has ended, or runs another program now.
     #[error("process {pid} has ended, or runs another program now")]
     Ended { pid: u32 },
     /// The process has the rights of more than one user or group.
@@ -28,18 +28,18 @@ pub enum ProgramError {
     /// The file that the process runs cannot be opened.
     #[error("looptax cannot inspect the program of process {pid}: it belongs to another user")]
     Hidden { pid: u32 },
-    /// The process belongs to a user that this process cannot act as.
+    /// The process belongs to a user, and looptax cannot run a program as that user.
     #[error(
         "process {pid} belongs to {}, and only root or that user may run its program to test files",
         user::shown(*uid)
     )]
     NotOurs { pid: u32, uid: u32 },
-    /// The program's file was replaced, and users other than root can change the file that has its path now.
+    /// The program's file was replaced, and users other than root can change the file that is at its path now.
     #[error("{} was replaced after process {pid} started it{}", path.display(), because(why.as_ref()))]
     Replaced {
         pid: u32,
         path: PathBuf,
-        /// The file or folder that users other than root can change; `None` if nothing is at the path.
+        /// The file or folder that users other than root can change; `None` if there is no file at the path.
         why: Option<Distrust>,
     },
     /// A process of root runs a program that users other than root can change.
@@ -50,7 +50,7 @@ pub enum ProgramError {
         /// The file or folder that users other than root can change; `None` if another file is at the path.
         why: Option<Distrust>,
     },
-    /// The configuration of a program of root's includes a file that users other than root can change.
+    /// The configuration of a program of root includes a file that users other than root can change.
     #[error("looptax does not run {} as root: its configuration includes {why}", path.display())]
     Foreign {
         path: PathBuf,
@@ -63,7 +63,7 @@ pub enum ProgramError {
     /// The program could not be started.
     #[error("cannot start {}", path.display())]
     Start { path: PathBuf, source: io::Error },
-    /// The program did not end in time, and was ended.
+    /// The program did not end within the time limit, and was killed.
     #[error("{} did not end within {} s", path.display(), limit.as_secs())]
     TooLong { path: PathBuf, limit: Duration },
     /// The program printed more than the limit.
@@ -88,7 +88,7 @@ fn at_fault(why: Option<&Distrust>) -> String {
 }
 
 impl ProgramError {
-    /// The next step for a person, without a final period.
+    /// Returns the next step for a person, without a final full stop.
     pub fn hint(&self) -> String {
         match self {
             Self::Replaced { .. } | Self::Ended { .. } => "restart the process, then try again".to_owned(),

@@ -1,11 +1,11 @@
-//! Programs of running processes that are asked for their configuration. looptax executes the file that runs, as the
-//! process's user.
+//! Runs programs of running processes with other arguments, to get their configuration. looptax executes the file that
+//! a process runs, as the process's user.
 //!
-//! A program is executed with no more rights than the owner of the process has, without our capabilities, terminal,
-//! descriptors or environment, and ended with its process group when its time is over. A program that root runs is also
-//! supervised (`supervise`): it cannot read files that users other than root can change, and it changes nothing on the
-//! machine. Programs that looptax starts itself are checked by [`trusted_program`]. Called by the rooms that ask web
-//! servers and start servers; knows no program by name.
+//! A program gets no more rights than the owner of the process has, and none of looptax's capabilities, terminal,
+//! descriptors or environment. It is ended with its process group when its time is over. A program that root runs is
+//! also supervised (`supervise`): it cannot read files that users other than root can change, and it changes nothing on
+//! the machine. Programs that looptax starts for itself are checked by [`trusted_program`]. Called by the rooms that
+//! get information from web servers and start servers; knows no program by name.
 
 mod ask;
 mod child;

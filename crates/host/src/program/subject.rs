@@ -1,6 +1,6 @@
-//! A process whose program is asked for its configuration: its user, the file that it runs, and its start arguments.
+//! A process whose program is run to get its configuration: its user, the file that it runs, and its start arguments.
 //!
-//! `/proc/PID` is opened once and held, so that all facts are of the same process, even if its number is reused. The
+//! `/proc/PID` is opened once and held, so that all facts are about the same process, even if its pid is reused. The
 //! file that the process runs is opened through `exe` in that folder and used by its descriptor.
 
 use std::ffi::{OsStr, OsString};
@@ -17,9 +17,9 @@ use super::ProgramError;
 use super::trust::{self, Refused};
 use crate::control::Distrust;
 
-/// Most bytes that are read of a process's environment, and of its status.
+/// The maximum number of bytes read from a process's environment, and from its status.
 const MOST_BYTES: u64 = 1 << 20;
-/// The kernel's suffix for the path of a file that was removed.
+/// The kernel's suffix for the path of a deleted file.
 const REMOVED: &str = " (deleted)";
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -41,24 +41,25 @@ pub struct Subject {
 #[derive(Debug)]
 pub(super) struct Program {
     pub(super) fd: OwnedFd,
-    /// The program's path, to show it and to find files in the same folder.
+    /// The program's path, for messages and to find files in the same folder.
     pub(super) path: PathBuf,
 }
 
 impl Subject {
-    /// Holds a process open, and finds out as which user its program may be asked.
+    /// Holds a process open, and determines as which user its program may run.
     ///
     /// # Errors
     /// [`ProgramError::Ended`]; [`ProgramError::SeveralUsers`] for a process with the rights of several users, such as
-    /// a program with the set-user-ID bit, since another user may have chosen its arguments;
-    /// [`ProgramError::Elsewhere`]; [`ProgramError::Replaced`], and [`ProgramError::Untrusted`] for a process of root
+    /// a program with the set-user-ID bit, because another user may have chosen its arguments;
+    /// [`ProgramError::Elsewhere`]; [`ProgramError::Replaced`]; and [`ProgramError::Untrusted`] for a process of root
     /// whose program other users can change.
     pub fn hold(pid: u32) -> Result<Self, ProgramError> {
         let ended = |_: Errno| ProgramError::Ended { pid };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         let folder = rustix::fs::openat(CWD, format!("/proc/{pid}"), flags, Mode::empty());
         let folder = folder.map_err(ended)?;
-        // The owner is read before the file and again after it: the process may execute another program in between.
+        // The owner is read before and after the program's file, because the process may execute another program in
+        // between.
         let owner = owner(pid, &folder)?;
         if !is_beside_us(&folder) {
             return Err(ProgramError::Elsewhere { pid });
@@ -78,7 +79,7 @@ impl Subject {
         &self.program.path
     }
 
-    /// The environment variables with which the process was started.
+    /// Returns the environment variables with which the process was started.
     pub(super) fn environment(&self) -> Result<Vec<(OsString, OsString)>, ProgramError> {
         let ended = |_| ProgramError::Ended { pid: self.pid };
         let bytes = read(&self.folder, "environ").map_err(ended)?;
@@ -90,7 +91,7 @@ impl Subject {
         Ok(pairs.collect())
     }
 
-    /// The folder in which the process works.
+    /// Returns the working folder of the process; `None` if it cannot be opened.
     pub(super) fn work_folder(&self) -> Option<OwnedFd> {
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
         rustix::fs::openat(&self.folder, "cwd", flags, Mode::empty()).ok()
@@ -104,7 +105,8 @@ fn read(folder: &OwnedFd, name: &str) -> std::io::Result<Vec<u8>> {
     Ok(bytes)
 }
 
-/// The one user, group and set of groups that a process acts as.
+/// Returns the user, group and set of groups of a process; an error if the process acts with the rights of several
+/// users or groups.
 ///
 /// # Source
 /// `proc_pid_status(5)`: `Uid` and `Gid` are the real, effective, saved and file-system number.
@@ -127,8 +129,8 @@ fn owner(pid: u32, folder: &OwnedFd) -> Result<Owner, ProgramError> {
     })
 }
 
-/// Whether a process is in our user and process namespaces. A process in a container may have the same numbers, but
-/// with other rights.
+/// Whether a process is in the same user and process namespaces as looptax. A process in a container may have the same
+/// numbers, but with other rights.
 fn is_beside_us(folder: &OwnedFd) -> bool {
     ["ns/user", "ns/pid"].iter().all(|name| {
         let theirs = rustix::fs::readlinkat(folder, *name, Vec::new());
@@ -147,22 +149,22 @@ fn program(pid: u32, folder: &OwnedFd, uid: u32) -> Result<Program, ProgramError
     let path = path.strip_suffix(REMOVED.as_bytes()).filter(|_| stat.st_nlink == 0).unwrap_or(&path);
     let path = PathBuf::from(OsStr::from_bytes(path));
     if stat.st_nlink == 0 {
-        // An upgrade has replaced the file. Its owner would now start the new file, provided that only root put it
-        // there.
+        // An upgrade has replaced the file. The owner of the process would now start the new file, so looptax uses it,
+        // provided that only root can have put it at this path.
         return match trust::open_program(&path) {
             Ok(held) => Ok(Program { fd: held.fd, path }),
             Err(Refused::Distrust(why)) => Err(ProgramError::Replaced { pid, path, why: Some(why) }),
             Err(Refused::System(_)) => Err(ProgramError::Replaced { pid, path, why: None }),
         };
     }
-    // Another user's own program may be any file: it runs with no more than that user's rights.
+    // A program of a user other than root may be any file, because it runs with no more than that user's rights.
     if uid == 0 {
         root_s(&path, &stat).map_err(|why| ProgramError::Untrusted { pid, path: path.clone(), why })?;
     }
     Ok(Program { fd, path })
 }
 
-/// Whether the file at the path is the program of a process of root, and only root can change it.
+/// Checks that the file at the path is the program of a process of root, and that only root can change it.
 fn root_s(path: &Path, stat: &Stat) -> Result<(), Option<Distrust>> {
     match trust::open_program(path) {
         Ok(held) => {

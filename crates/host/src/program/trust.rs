@@ -1,7 +1,7 @@
-//! Whether only root can change the file at a path: the file itself, each folder on the way to it, and each link.
+//! Checks whether only root can change the file at a path: the file itself, and each folder and link on the path.
 //!
-//! A [`Walk`] to the path checks each component by its descriptor. The file that was checked is returned as a
-//! descriptor, so no name is looked up twice.
+//! A [`Walk`] to the path checks each component by its descriptor. The checked file is returned as a descriptor, so no
+//! name is looked up twice.
 
 use std::io;
 use std::os::fd::{BorrowedFd, OwnedFd};
@@ -15,17 +15,17 @@ use crate::refusal::{Refusal, refusal};
 use crate::user;
 use crate::walk::{Last, Links, Walk};
 
-/// Bits of a file's mode. Source: inode(7).
+/// Bits in a file's mode. Source: inode(7).
 const STICKY: u32 = 0o1000;
 const GROUP_WRITES: u32 = 0o020;
 const OTHERS_WRITE: u32 = 0o002;
 
-/// The reason why a path was not walked to its end.
+/// The reason why a walk did not reach the end of a path.
 #[derive(Debug)]
 pub(super) enum Refused {
     /// The kernel's error.
     System(Errno),
-    /// Users other than root can change something on the way.
+    /// Users other than root can change a component of the path.
     Distrust(Distrust),
 }
 
@@ -33,7 +33,8 @@ impl From<io::Error> for Refused {
     fn from(error: io::Error) -> Self {
         match refusal(&error) {
             Some(Refusal::Changeable(why)) => Self::Distrust(why.clone()),
-            // Most links in `/proc` do not name a path: they lead directly to a process's own files.
+            // The refused link is in `/proc`. Most links there do not contain a path, but lead directly to a process's
+            // own files.
             Some(Refusal::Link { at, .. }) => Self::Distrust(Distrust { path: at.clone(), why: Why::Kind }),
             _ => Self::System(Errno::from_io_error(&error).unwrap_or(Errno::IO)),
         }
@@ -43,7 +44,7 @@ impl From<io::Error> for Refused {
 /// A file that only root can change, held open.
 #[derive(Debug)]
 pub(super) struct Held {
-    /// Opened with `O_PATH`.
+    /// The descriptor, opened with `O_PATH`.
     pub(super) fd: OwnedFd,
     pub(super) stat: Stat,
     /// The path of the file, without links.
@@ -52,17 +53,17 @@ pub(super) struct Held {
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
-    /// Whether root's files count as root's in a folder like `/tmp`, where every user may write but only owners may
-    /// delete. Not for programs, which may load other files from their folder.
+    /// Whether a folder like `/tmp`, in which every user may write but only owners may delete, is accepted if root owns
+    /// it. Not for programs, which may load other files from their folder.
     pub(super) sticky_counts: bool,
-    /// The process to which `/proc/self` refers. `None` refuses all of `/proc`.
+    /// The process to which `/proc/self` refers. If `None`, all of `/proc` is refused.
     pub(super) own: Option<u32>,
 }
 
-/// The users that this process trusts, besides root itself.
+/// The users that count as root.
 #[derive(Debug, Clone, Copy)]
 struct Roots {
-    /// The user id of users who are not mapped into a namespace: the machine's root is one of them.
+    /// The uid of all users who are not mapped into this user namespace; the machine's root is one of them.
     unmapped: Option<u32>,
 }
 
@@ -77,7 +78,7 @@ impl Roots {
     }
 }
 
-/// Walks an absolute path; follows links that are root's.
+/// Walks along an absolute path; follows links that belong to root.
 ///
 /// # Errors
 /// The first component that is missing, or that users other than root can change.
@@ -106,7 +107,7 @@ struct Judged {
 }
 
 impl Judged {
-    /// Whether only root can change this file, folder or link.
+    /// Checks that only root can change this file, folder or link.
     fn judge(&self, fd: BorrowedFd<'_>, stat: &Stat, path: &Path) -> io::Result<()> {
         let is_refused_proc = self.rules.own.is_none() && is_proc(fd)?;
         let kind = is_refused_proc.then_some(Why::Kind);
@@ -126,16 +127,17 @@ impl Judged {
         let mode = stat.st_mode;
         let is_folder = FileType::from_raw_mode(mode) == FileType::Directory;
         let is_kept = is_folder && self.rules.sticky_counts && mode & STICKY != 0;
-        // For a device or a pipe the permission bits do not count: the caller checks these.
+        // For devices and pipes the permission bits do not count here; the caller checks them.
         let is_open = matches!(FileType::from_raw_mode(mode), FileType::Directory | FileType::RegularFile);
         if mode & OTHERS_WRITE != 0 && !is_kept && is_open {
             return Ok(Some(Why::Everybody));
         }
-        // If there is an access list, these bits show the most that its users and groups may do.
+        // If there is an access list, these bits show the largest set of rights that its users and groups may have.
         if mode & GROUP_WRITES != 0 && !is_kept && is_open && (stat.st_gid != 0 || has_access_list(fd)) {
             return Ok(Some(Why::Group(stat.st_gid)));
         }
-        // A memory file system belongs to the kernel, and only root mounts one where we see it.
+        // `nosuid` is accepted on file systems in memory: they belong to the kernel, and only root can mount one that
+        // looptax sees.
         let flags = { rustix::fs::fstatvfs(fd) }.map_or(StatVfsMountFlags::empty(), |it| it.f_flag);
         if flags.contains(StatVfsMountFlags::NOSUID) && !is_kernel_s(fd)? {
             return Ok(Some(Why::Mount));
@@ -144,7 +146,7 @@ impl Judged {
     }
 }
 
-/// Source: linux/magic.h.
+/// Numbers that identify file systems. Source: linux/magic.h.
 const PROC: u64 = 0x9fa0;
 const KERNEL_S: [u64; 7] = [
     PROC,
@@ -170,8 +172,9 @@ fn is_kernel_s(fd: BorrowedFd<'_>) -> Result<bool, Errno> {
 
 const PROGRAM: Rules = Rules { sticky_counts: false, own: None };
 
-/// Whether this process may start a program. If it has rights that other users lack, it may only if no other user than
-/// root can change the program, a folder on the way to it, or a link. An ordinary user's process may start any program.
+/// Checks whether looptax may start a program. If looptax has rights that other users lack, only root may be able to
+/// change the program and each folder and link on its path. With an ordinary user's rights, looptax may start any
+/// program.
 ///
 /// # Errors
 /// The file or folder that users other than root can change.
@@ -183,8 +186,8 @@ pub fn trusted_program(path: &Path) -> Result<(), Distrust> {
         Ok(held) if FileType::from_raw_mode(held.stat.st_mode) == FileType::RegularFile => Ok(()),
         Ok(held) => Err(Distrust { path: held.path, why: Why::Kind }),
         Err(Refused::Distrust(why)) => Err(why),
-        // This path cannot be executed either, and the attempt to do so reports why. Everything on the way up to here
-        // is root's.
+        // The path cannot be executed either, and the attempt to execute it reports the reason. The part of the path
+        // that exists belongs to root.
         Err(Refused::System(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(()),
         Err(Refused::System(_)) => Err(Distrust { path: path.to_owned(), why: Why::Kind }),
     }
@@ -199,14 +202,14 @@ pub(super) fn open_program(path: &Path) -> Result<Held, Refused> {
     }
 }
 
-/// The folders in which a program of the system is looked for, whatever PATH contains.
+/// The folders in which a program of the system is searched, whatever PATH contains.
 const SYSTEM_FOLDERS: [&str; 6] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin"];
 
-/// Finds a program by its name, in the folders of PATH and then in those of the system. If this process has rights that
-/// other users lack, it skips a program that users other than root can change: another user may have set PATH.
+/// Finds a program by its name, in the folders of PATH and then in those of the system. If looptax has rights that
+/// other users lack, skips programs that users other than root can change, because another user may have set PATH.
 ///
 /// # Errors
-/// There is no such program, or the reason why the last one was skipped.
+/// There is no such program; or the reason why the last candidate was skipped.
 pub fn find_program(name: &str) -> io::Result<PathBuf> {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let own = std::env::split_paths(&path).filter(|it| it.is_absolute());

@@ -1,4 +1,4 @@
-//! Filters of system calls as programs for the kernel, written with names in place of distances.
+//! Builds filters of system calls as programs for the kernel, with names of goals instead of jump distances.
 //!
 //! # Source
 //! seccomp(2); linux/filter.h.
@@ -7,16 +7,16 @@ use std::ffi::c_long;
 
 pub use libc::sock_filter;
 
-/// Offset of the call's number in `seccomp_data`.
+/// The offset of the call's number in `seccomp_data`.
 pub const AT_NUMBER: u32 = 0;
 pub const AT_ARCH: u32 = 4;
 
-/// Offset of the lower half of an argument, on a machine of this byte order.
+/// Returns the offset of the lower half of an argument, for this machine's byte order.
 pub const fn at_argument(idx: u32) -> u32 {
     16 + 8 * idx + if cfg!(target_endian = "big") { 4 } else { 0 }
 }
 
-/// This machine's architecture; 0 if filters are not known for it. Source: linux/audit.h, `AUDIT_ARCH_X86_64`,
+/// This machine's architecture; 0 if filters are not implemented for it. Source: linux/audit.h, `AUDIT_ARCH_X86_64`,
 /// `AUDIT_ARCH_AARCH64`.
 #[cfg(target_arch = "x86_64")]
 pub const ARCH: u32 = 0xc000_003e;
@@ -25,19 +25,19 @@ pub const ARCH: u32 = 0xc000_00b7;
 #[cfg(not(any(target_arch = "x86_64", target_arch = "aarch64")))]
 pub const ARCH: u32 = 0;
 
-/// x32 programs have the same architecture; their call numbers have this bit. Source: asm/unistd.h.
+/// The bit in the call numbers of x32 programs, which have the same architecture. Source: asm/unistd.h.
 pub const X32_BIT: u32 = 0x4000_0000;
 
 pub const LOAD: u16 = (libc::BPF_LD | libc::BPF_W | libc::BPF_ABS) as u16;
-/// Instruction: jumps if the word is equal.
+/// An instruction that jumps if the word is equal.
 pub const IF_EQUAL: u16 = (libc::BPF_JMP | libc::BPF_JEQ | libc::BPF_K) as u16;
-/// Instruction: jumps if any of these bits is set.
+/// An instruction that jumps if any of these bits is set.
 pub const IF_ANY_BIT: u16 = (libc::BPF_JMP | libc::BPF_JSET | libc::BPF_K) as u16;
-/// Instruction: jumps if the word is at least this large.
+/// An instruction that jumps if the word is at least this large.
 pub const IF_AT_LEAST: u16 = (libc::BPF_JMP | libc::BPF_JGE | libc::BPF_K) as u16;
 pub const RETURN: u16 = (libc::BPF_RET | libc::BPF_K) as u16;
 
-/// A step whose jumps still name their goals.
+/// A step of a filter, whose jumps lead to named goals.
 #[derive(Debug, Clone, Copy)]
 pub enum Step<Goal> {
     Here(Goal),
@@ -54,7 +54,7 @@ pub enum Step<Goal> {
     Return(u32),
 }
 
-/// Replaces goals by distances. Every jump leads forward and over fewer than 256 steps.
+/// Replaces the goals with distances. Every jump must lead forward and over fewer than 256 steps.
 pub fn assemble<Goal: Copy + PartialEq>(steps: &[Step<Goal>]) -> Vec<sock_filter> {
     let is_code = |step: &&Step<Goal>| !matches!(step, Step::Here(_));
     let place = |goal: Goal| {
@@ -78,10 +78,10 @@ pub fn assemble<Goal: Copy + PartialEq>(steps: &[Step<Goal>]) -> Vec<sock_filter
     .collect()
 }
 
-/// Returns a program's decision about a call, as the kernel would make it. For tests of filters.
+/// Returns a program's decision about a call, as the kernel would make it; for tests of filters.
 ///
 /// # Panics
-/// When the program has an instruction that [`assemble`] does not make.
+/// If the program has an instruction that [`assemble`] does not make.
 pub fn decide(program: &[sock_filter], arch: u32, number: c_long, args: [u64; 6]) -> u32 {
     let mut data = Vec::new();
     data.extend_from_slice(&(number as u32).to_ne_bytes());

@@ -1,7 +1,7 @@
-//! Filters of system calls, and calls that wait for an answer.
+//! Filters of system calls, and the calls that wait for an answer.
 //!
 //! The caller decides which calls a filter stops and how they are answered. Callers are the supervisor of `run`, and
-//! the one of programs that are asked for their configuration.
+//! the supervisor of programs that looptax runs to get their configuration.
 
 pub mod bpf;
 mod notify;
@@ -18,6 +18,6 @@ fn checked(result: c_long) -> io::Result<c_long> {
 
 fn new_fd(result: c_long) -> io::Result<OwnedFd> {
     let fd = checked(result)?;
-    // SAFETY: the kernel has just made this descriptor for us, and no other code knows its number.
+    // SAFETY: the kernel has just made this descriptor for this call, and no other code knows its number.
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }

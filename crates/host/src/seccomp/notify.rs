@@ -1,4 +1,4 @@
-//! The listener of a seccomp filter: calls that wait for an answer.
+//! The listener of a seccomp filter, at which calls arrive that wait for an answer.
 //!
 //! # Source
 //! `seccomp_unotify(2)`, Linux 6.9 man pages.
@@ -17,9 +17,9 @@ const SYNC_WAKE_UP: u64 = 1;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Answer {
-    /// The kernel executes the call, as if there were no supervisor.
+    /// The kernel executes the call as if there were no supervisor.
     GoOn,
-    /// The call returns 0, and nothing else happens.
+    /// The call returns 0 and has no effect.
     Done,
     Value(i64),
     Fail(i32),
@@ -29,7 +29,7 @@ pub enum Answer {
 #[derive(Debug)]
 pub struct Listener(OwnedFd);
 
-/// A call that waits. All zeroes are not a call.
+/// A call that waits for an answer. A value that is all zeroes is not a call.
 #[derive(Debug, Clone, Copy)]
 pub struct Call {
     pub id: u64,
@@ -44,7 +44,7 @@ impl Listener {
         Self(fd)
     }
 
-    /// The descriptor on which to wait for calls.
+    /// Returns the descriptor on which to wait for calls.
     pub fn fd(&self) -> BorrowedFd<'_> {
         use std::os::fd::AsFd;
         self.0.as_fd()
@@ -55,7 +55,7 @@ impl Listener {
         checked(unsafe { libc::ioctl(self.0.as_raw_fd(), request, argument) }.into()).map(drop)
     }
 
-    /// Asks the kernel to wake synchronously. Fails if the kernel cannot do this.
+    /// Asks the kernel to wake threads synchronously; returns an error if the kernel cannot do this.
     pub fn wake_synchronously(&self) -> io::Result<()> {
         let request = libc::SECCOMP_IOCTL_NOTIF_SET_FLAGS;
         // SAFETY: this request takes its flags by value; kernels without it refuse the number.
@@ -63,7 +63,7 @@ impl Listener {
         checked(result.into()).map(drop)
     }
 
-    /// Waits for a call, which the kernel writes to `place`. `place` has to be zero.
+    /// Waits for a call, which the kernel writes to `place`. The memory at `place` has to be zero.
     ///
     /// # Safety
     /// `place` is valid for the kernel's `seccomp_notif`, and no other code reads or writes it during the call.
@@ -72,7 +72,7 @@ impl Listener {
     }
 
     /// Answers a call. Returns `ENOENT` if the call no longer waits, because its thread was killed or a signal ended
-    /// it.
+    /// the call.
     pub fn answer(&self, id: u64, answer: Answer) -> io::Result<()> {
         let mut response = libc::seccomp_notif_resp { id, val: 0, error: 0, flags: 0 };
         match answer {
@@ -84,13 +84,13 @@ impl Listener {
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_SEND, (&raw mut response).cast())
     }
 
-    /// Whether the call still waits: if so, the thread with its number is the one that made it.
+    /// Whether the call still waits. If it does, the thread with the call's thread number is the thread that made it.
     pub fn still_waits(&self, id: u64) -> bool {
         let mut id = id;
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ID_VALID, (&raw mut id).cast()).is_ok()
     }
 
-    /// Puts `file` under the caller's descriptor `fd`, in place of the file that is there.
+    /// Replaces the file under the calling thread's descriptor `fd` with `file`.
     pub fn replace(&self, id: u64, file: BorrowedFd<'_>, fd: i32, is_cloexec: bool) -> io::Result<()> {
         let mut request = libc::seccomp_notif_addfd {
             id,
@@ -102,7 +102,8 @@ impl Listener {
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ADDFD, (&raw mut request).cast())
     }
 
-    /// Adds a copy of `file` to the caller's descriptors; returns the new descriptor's number in the caller.
+    /// Adds a copy of `file` to the calling thread's descriptors; returns the number of the new descriptor in that
+    /// thread.
     ///
     /// # Errors
     /// `EINVAL` or `ENOTTY` before Linux 5.9, which cannot do this; `ENOENT` if the call no longer waits.
@@ -130,13 +131,14 @@ impl Listener {
     }
 }
 
-/// Whether an error of `receive` only means that there is nothing to do now.
+/// Whether an error of `receive` only means that there is no call at present.
 pub fn is_passing(error: &io::Error) -> bool {
     let number = error.raw_os_error().unwrap_or(libc::EIO);
     matches!(number, libc::ENOENT | libc::EINTR | libc::EAGAIN)
 }
 
-/// Puts a filter over this thread and all that it starts; returns the listener for the calls that it stops.
+/// Installs a filter for this thread and everything that it starts; returns the listener for the calls that the filter
+/// stops.
 pub fn install(program: &[libc::sock_filter], flags: libc::c_ulong) -> io::Result<OwnedFd> {
     let program = libc::sock_fprog { len: program.len() as u16, filter: program.as_ptr().cast_mut() };
     let flags = flags | libc::SECCOMP_FILTER_FLAG_NEW_LISTENER | libc::SECCOMP_FILTER_FLAG_SPEC_ALLOW;
@@ -145,7 +147,7 @@ pub fn install(program: &[libc::sock_filter], flags: libc::c_ulong) -> io::Resul
     new_fd(result)
 }
 
-/// Number of bytes that the kernel writes for a call.
+/// Returns the number of bytes that the kernel writes for a call.
 pub fn call_bytes() -> io::Result<usize> {
     let mut sizes = libc::seccomp_notif_sizes { seccomp_notif: 0, seccomp_notif_resp: 0, seccomp_data: 0 };
     // SAFETY: the structure is valid.

@@ -1,4 +1,4 @@
-//! The bytes that `eyes::bytes` reads of connections, compared with those that these tests send.
+//! Tests that `eyes::bytes` reads the same bytes of connections that these tests send.
 
 use std::io::{IoSlice, Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -33,7 +33,7 @@ struct Seen {
     n_missing: u64,
 }
 
-/// Reads until nothing comes.
+/// Reads until no more items arrive.
 fn read(bytes: &mut Bytes) -> Vec<Seen> {
     let mut seen: Vec<Seen> = Vec::new();
     let mut each = |event: Event<'_>| {
@@ -56,7 +56,7 @@ fn read(bytes: &mut Bytes) -> Vec<Seen> {
     seen
 }
 
-/// Sends back what it receives.
+/// Sends back everything that it receives.
 fn echo(mut stream: impl Read + Write) {
     let mut some = [0; 5000];
     while let Ok(n @ 1..) = stream.read(&mut some) {
@@ -78,7 +78,7 @@ fn tcp_echo(address: &str) -> std::net::SocketAddr {
     address
 }
 
-/// Bytes of which none is where another one may be.
+/// Returns bytes in which an exchange of two parts would be noticed.
 fn text(n_bytes: usize) -> Vec<u8> {
     (0..n_bytes as u32).map(|it| (it.wrapping_mul(2_654_435_761) >> 24) as u8).collect()
 }
@@ -104,7 +104,7 @@ fn every_byte_of_a_server_s_connections_is_read_once_and_in_order() {
     ask(Box::new(UnixStream::connect(&path).unwrap()));
     ask(Box::new(TcpStream::connect(v4).unwrap()));
     ask(Box::new(TcpStream::connect(v6).unwrap()));
-    // Another server is not looked at.
+    // A connection to a server that was not chosen is not read.
     ask(Box::new(TcpStream::connect(tcp_echo("127.0.0.1:0")).unwrap()));
     let seen = read(&mut bytes);
     assert_eq!(seen.len(), 3);
@@ -166,7 +166,7 @@ fn buffers_in_parts_are_read_and_what_is_behind_the_limit_is_named() {
     let parts = [IoSlice::new(&whole[..10]), IoSlice::new(&[]), IoSlice::new(&whole[10..400])];
     assert_eq!(stream.write_vectored(&parts).unwrap(), 400);
     stream.read_exact(&mut [0; 400]).unwrap();
-    // By `sendmsg`.
+    // The rest is sent by `sendmsg`.
     let parts = [IoSlice::new(&whole[400..401]), IoSlice::new(&whole[401..])];
     let mut nothing = rustix::net::SendAncillaryBuffer::default();
     let n = rustix::net::sendmsg(&stream, &parts, &mut nothing, rustix::net::SendFlags::empty()).unwrap();

@@ -1,4 +1,4 @@
-//! The counts of the programs in the kernel, compared with what these tests have done themselves.
+//! Tests that the programs in the kernel count what these tests do.
 
 use std::io::{Read, Write};
 use std::net::{TcpListener, TcpStream};
@@ -13,7 +13,7 @@ use looptax_testkit::skips::skip;
 
 const QUESTION: &[u8; 8] = b"question";
 const ANSWER: &[u8; 6] = b"answer";
-/// The last answers are still on their way through other threads.
+/// Time for the last answers, which are still on their way through other threads.
 const SETTLING: Duration = Duration::from_millis(50);
 
 fn eyes() -> Option<Eyes> {
@@ -31,7 +31,7 @@ fn eyes_for(reach: Reach) -> Option<Eyes> {
     }
 }
 
-/// Answers until its client is gone, after `pause`.
+/// Answers each request after `pause`, until the client is gone.
 fn answer(mut stream: impl Read + Write, pause: Duration) {
     let mut question = *QUESTION;
     while stream.read_exact(&mut question).is_ok() {
@@ -68,7 +68,7 @@ fn unix_server(listener: UnixListener) {
     });
 }
 
-/// The sum of a process's requests at one address.
+/// Returns the sum of a process's requests to one address.
 fn counts(look: &Look, client: u32, is_it: impl Fn(&Asked) -> bool) -> Counts {
     let mut sum = Counts::default();
     for it in &look.counted {
@@ -90,10 +90,10 @@ fn called(name: Name) -> impl Fn(&Asked) -> bool {
 #[track_caller]
 fn check(counts: &Counts, n_opened: u64, n_turns: u64) {
     assert_eq!((counts.n_opened, counts.n_overlapping), (n_opened, 0));
-    // If both ends are quicker than the kernel's reports of them, one turn of ten thousand is lost.
+    // If both ends are faster than the kernel's reports about them, about one turn of ten thousand is lost.
     let n_counted = counts.n_turns();
     assert!((n_turns - n_turns / 500..=n_turns).contains(&n_counted), "{n_counted} of {n_turns}");
-    // One of eight turns, on each connection from another one on.
+    // One of eight turns is timed; on each connection the first timed turn is a different one.
     let timed = n_turns / 16..=n_turns / 4 + n_opened;
     assert!(timed.contains(&counts.served.n()), "{} not in {timed:?}", counts.served.n());
     if n_counted == n_turns {
@@ -139,9 +139,9 @@ fn count_over_each_way(reach: Reach) {
     check(&over_v4, 53, 1_250);
     check(&counts(&look, own, at(v6)), 3, 600);
     assert_eq!(look.n_lost, 0);
-    // Nothing is counted twice.
+    // Nothing may be counted twice.
     let mut later = counts(&eyes.look().unwrap(), own, at(v4));
-    // A connection is closed when both ends are, which takes a server without a processor a while.
+    // A connection is closed when both ends are closed; a server that gets no processor time takes a while for that.
     for _ in 0..100 {
         if over_v4.n_closed + later.n_closed >= 53 {
             break;
@@ -202,7 +202,7 @@ fn a_request_in_pieces_is_one_and_a_look_without_taking_is_none() {
     }
     let counts = counts(&eyes.look().unwrap(), std::process::id(), at(tcp));
     assert_eq!((counts.n_turns(), counts.n_overlapping), (20, 0));
-    // The bytes of the last answer behind its first piece belong to the next turn.
+    // The part of the last answer that is read later belongs to the next turn.
     assert_eq!((counts.n_bytes_asked, counts.n_bytes_answered), (160, 20 * 6 - 4));
 }
 
@@ -299,7 +299,7 @@ fn two_pairs_of_eyes_do_not_see_each_other() {
     }
 }
 
-/// A connection that is accepted late, on which the client asks first or the server sends first.
+/// Accepts a connection late; then either the client sends a request first, or the server sends first.
 fn accept_late<S: Read + Write>(connect: impl FnOnce() -> S + Send, accept: impl FnOnce() -> S, server_sends: bool) {
     let (mut question, mut answer) = (*QUESTION, *ANSWER);
     thread::scope(|scope| {
@@ -341,7 +341,7 @@ fn a_connection_waits_until_its_server_accepts_it_whoever_sends_first() {
             let waited = look.accepted.iter().find(|it| is_it(it.0)).unwrap().1;
             assert_eq!(waited.n(), 1);
             let ms = waited.mean_ns().unwrap() / 1e6;
-            // On a busy machine the client connects later than it should.
+            // On a busy machine the client may connect later than it should.
             assert!((5.0..2_000.0).contains(&ms), "{ms}");
         }
     }

@@ -1,4 +1,4 @@
-//! The work of this room for root in folders of another user, and with programs.
+//! Tests how this room works for root with folders and programs of other users.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

@@ -1,4 +1,4 @@
-//! Where results are written.
+//! Tests where results are written.
 
 use std::fs;
 use std::io::Write;
@@ -45,7 +45,7 @@ fn our_own_link_stays_a_link() {
     let at = |path: &str| scratch.path().join(path);
     fs::create_dir(at("kept")).unwrap();
     symlink("kept/result", at("link")).unwrap();
-    // One that leads nowhere is a mistake.
+    // A link that leads to no file is a mistake.
     assert!(write(&at("link"), "text").is_err());
     fs::write(at("kept/result"), "").unwrap();
     write(&at("link"), "text").unwrap();

@@ -1,4 +1,4 @@
-//! Folders whose contents are believed.
+//! Tests which folders looptax trusts.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -44,7 +44,7 @@ fn a_stranger_s_folder_is_not_believed_and_nothing_is_made_there() {
     assert!(own::folder(&world.at("hers")).is_err());
     assert!(!own::is_fit(&world.at("hers/data/looptax")));
     assert!(own::is_fit(&world.at("secret/data/looptax")));
-    // Root's folder within hers may be exchanged for another of root's.
+    // The other user may exchange root's folder in her folder for another folder of root.
     fs::create_dir_all(world.at("hers/roots")).unwrap();
     assert!(own::folder(&world.at("hers/roots")).is_err());
     world.her_link(world.at("secret"), "hers/link");
@@ -71,8 +71,8 @@ fn what_root_has_noted_is_believed_by_others_who_may_read_it() {
         own::make_folder(&hers).unwrap();
         own::folder(&root).unwrap();
     };
-    // The user belongs to a thread.
+    // The change of user applies only to one thread.
     thread::spawn(as_another).join().unwrap();
-    // Root believes nothing of hers.
+    // Root does not trust the other user's folder.
     assert!(own::folder(&world.at("hers/own")).is_err());
 }

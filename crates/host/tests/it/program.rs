@@ -1,4 +1,4 @@
-//! Programs of running processes asked: as which user, with which arguments, and what a program of root's may not do.
+//! Tests how programs of processes are run: as which user, with which arguments, and what a program of root may not do.
 
 use std::ffi::OsString;
 use std::fs;
@@ -12,15 +12,15 @@ use looptax_host::program::{Answer, Ask, ProgramError, Subject, Variables, Why, 
 use looptax_testkit::skips::skip;
 use rustix::process::{Pid, Signal, kill_process_group};
 
-/// A user without an account and a group without a name.
+/// The number of a user without an account, and of a group without a name.
 pub(crate) const MALLORY: u32 = 61_234;
 
-/// A process that is ended with the test.
+/// A process that is killed when this value is dropped.
 pub(crate) struct Alive(pub(crate) Child);
 
 impl Drop for Alive {
     fn drop(&mut self) {
-        // With its workers: of a killed PHP-FPM they stay.
+        // The workers are killed too: those of a killed PHP-FPM would stay.
         let group = i32::try_from(self.0.id()).ok().and_then(Pid::from_raw);
         group.map(|it| kill_process_group(it, Signal::KILL));
         self.0.wait().ok();
@@ -35,14 +35,14 @@ pub(crate) fn is_root() -> bool {
     is_root
 }
 
-/// A program that waits for its input, as a server would.
+/// Starts a program that waits for its input, as a server would.
 pub(crate) fn waiting(program: &Path, prepare: impl FnOnce(&mut Command)) -> Alive {
     let mut command = Command::new(program);
     command.stdin(Stdio::piped()).stdout(Stdio::null());
     command.process_group(0);
     prepare(&mut command);
     let alive = Alive(command.spawn().unwrap());
-    // Before it executes, it is this test.
+    // Until the child executes the program, it still is this test's program.
     let link = format!("/proc/{}/exe", alive.0.id());
     let real = fs::canonicalize(program).unwrap();
     while fs::read_link(&link).is_ok_and(|it| it != real) {}
@@ -60,7 +60,7 @@ pub(crate) fn asked(alive: &Alive, words: &[&str]) -> Result<Answer, ProgramErro
     Subject::hold(alive.0.id())?.ask(&ask)
 }
 
-/// The answer of a script that a shell of root's is asked to run.
+/// Has a shell run a script; returns the result.
 #[track_caller]
 fn said(alive: &Alive, script: &str) -> Answer {
     asked(alive, &["-c", script]).unwrap()
@@ -96,7 +96,7 @@ fn a_program_is_asked_as_its_owner_without_rights_and_without_our_environment() 
 #[test]
 fn a_program_gets_no_descriptor_no_terminal_and_no_input() {
     let file = tempfile::tempfile().unwrap();
-    // One that is not closed on execution.
+    // A descriptor that is not closed when a program is executed.
     rustix::io::fcntl_setfd(&file, rustix::io::FdFlags::empty()).unwrap();
     let shell = waiting(Path::new("/bin/sh"), |_| {});
     let script = "for fd in 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do [ -e /proc/self/fd/$fd ] && echo open $fd; done; read line && echo input; exec < /dev/tty && echo terminal; exit 3";
@@ -128,7 +128,7 @@ fn a_program_without_end_is_ended_with_all_that_it_started() {
     let found = Subject::hold(shell.0.id()).unwrap().ask(&ask);
     assert!(matches!(found, Err(ProgramError::TooLong { .. })), "{found:?}");
     let child = fs::read_to_string(&mark).unwrap();
-    // Gone, or not collected yet by the process that collects orphans here. A signal takes a moment.
+    // The process has ended, or was not reaped yet by the process that reaps orphans here. A signal takes a moment.
     let state = || fs::read_to_string(format!("/proc/{}/stat", child.trim()));
     let has_ended = || state().map_or(true, |it| it.contains(") Z "));
     assert!((0..1_000_000).any(|_| has_ended()));
@@ -186,7 +186,7 @@ fn root_s_program_reads_nothing_that_another_can_change() {
     if give_by_list(&path("list"), MALLORY) {
         check("list", Why::Group(0));
     }
-    // A folder of hers, a link of hers, and root's own file by way of them.
+    // A folder and a link of the other user, and files of root that are reached through them.
     fs::create_dir(path("folder")).unwrap();
     fs::copy("/etc/hostname", path("folder/file")).unwrap();
     symlink("/etc/hostname", path("folder/link")).unwrap();
@@ -197,16 +197,16 @@ fn root_s_program_reads_nothing_that_another_can_change() {
     check("link", Why::Owner(MALLORY));
     std::os::unix::fs::lchown(path("link"), Some(MALLORY), None).unwrap();
     check("link", Why::Owner(MALLORY));
-    // Links of processes lead anywhere.
+    // Links in the folder of a process in `/proc` may lead anywhere.
     let script = format!("read line < /proc/{}/cwd/hers", shell.0.id());
     let found = asked(&shell, &["-c", &script]);
     assert!(matches!(found, Err(ProgramError::Foreign { .. })), "{found:?}");
 }
 
-/// Writes an access list that lets a user write; `false` if the file system has no such lists.
+/// Writes an access list that lets a user write; `false` if the file system does not support access lists.
 ///
 /// # Source
-/// `linux/posix_acl_xattr.h`: version 2, then tag, rights and number of each entry.
+/// `linux/posix_acl_xattr.h`: version 2, then the tag, rights and number of each entry.
 fn give_by_list(path: &Path, uid: u32) -> bool {
     let mut list = 2_u32.to_le_bytes().to_vec();
     let entries = [(1_u16, 6_u16, u32::MAX), (2, 6, uid), (4, 4, u32::MAX), (16, 6, u32::MAX), (32, 4, u32::MAX)];
@@ -229,7 +229,7 @@ fn root_s_program_changes_nothing() {
     let path = |name: &str| folder.path().join(name).display().to_string();
     fs::copy("/etc/hostname", path("file")).unwrap();
     let (file, new) = (path("file"), path("new"));
-    // The script reports that all of it was done.
+    // For the script, all these actions succeed.
     let script = format!(
         "echo changed > {file} && echo new > {new} && echo more >> {file} && kill -9 {} && umask 0 && echo fine",
         shell.0.id()
@@ -239,9 +239,9 @@ fn root_s_program_changes_nothing() {
     let names: Vec<_> = { fs::read_dir(folder.path()).unwrap() }.map(|it| it.unwrap().file_name()).collect();
     assert_eq!(names, ["file"]);
     assert_eq!(fs::read(&file).unwrap(), fs::read("/etc/hostname").unwrap());
-    // The shell that was to be ended still answers.
+    // The shell that the script tried to kill still answers.
     assert_eq!(said(&shell, "echo here").output, "here\n");
-    // No file can be made in a folder that does not exist.
+    // Writing fails if the folder of the file does not exist.
     assert_ne!(said(&shell, &format!("echo x > {new}/file")).code, Some(0));
 }
 
@@ -272,7 +272,7 @@ fn a_program_of_root_s_that_another_can_change_is_not_asked() {
     chown(folder.path(), Some(MALLORY), None).unwrap();
     let found = asked(&shell, &["-c", ":"]);
     assert!(matches!(found, Err(ProgramError::Untrusted { why: Some(_), .. })), "{found:?}");
-    // Her own process may run it: as her.
+    // A process of the other user may run the program, with her rights.
     let hers = waiting(&program, |it| {
         it.uid(MALLORY).gid(MALLORY);
     });
@@ -287,7 +287,7 @@ fn a_process_with_the_rights_of_several_users_is_not_asked() {
     }
     let folder = tempfile::tempdir().unwrap();
     fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
-    // The cat of somebody else, who is not root and not the caller.
+    // A copy of `cat` that belongs to a third user, who is neither root nor the caller.
     let program = folder.path().join("cat");
     looptax_testkit::programs::copy("/bin/cat", &program);
     chown(&program, Some(MALLORY + 1), None).unwrap();
@@ -326,7 +326,8 @@ fn a_program_is_root_s_only_if_every_folder_on_the_way_is() {
     assert_eq!(trusted_program(Path::new("/bin/sh")), Ok(()));
     let folder = tempfile::tempdir_in("/var").unwrap();
     let path = |name: &str| folder.path().join(name);
-    // Its own folder is root's; another one on the way is open to all users, who may not delete each other's files.
+    // Root owns the program's own folder. All users may write in the folder above it, but may not delete each other's
+    // files.
     let shared = path("shared");
     fs::create_dir_all(shared.join("own")).unwrap();
     fs::set_permissions(&shared, fs::Permissions::from_mode(0o1777)).unwrap();

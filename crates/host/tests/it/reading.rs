@@ -1,4 +1,4 @@
-//! Files that are read for the process itself, and on behalf of another one.
+//! Tests how files are read for looptax itself, and on behalf of another process.
 
 use std::fs;
 use std::path::Path;
@@ -17,7 +17,7 @@ fn only_ordinary_files_of_a_bounded_size_are_read() {
     mknodat(CWD, at("pipe"), FileType::Fifo, Mode::from_raw_mode(0o600), 0).unwrap();
     assert_eq!(read::read(&at("file"), 4).unwrap(), b"text");
     assert_eq!(read::read(&at("file"), 3).unwrap_err().kind(), std::io::ErrorKind::FileTooLarge);
-    // A pipe without a writer, which would be waited for.
+    // A pipe without a writer: reading it must not wait.
     assert!(read::read(&at("pipe"), 4).is_err());
     assert!(read::read(scratch.path(), 4).is_err());
     assert!(read::read(Path::new("/dev/zero"), 4).is_err());

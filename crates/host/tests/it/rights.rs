@@ -1,4 +1,4 @@
-//! Capabilities that are given up, and the process that enters namespaces for a program without them.
+//! Tests how capabilities are given up, and the process that enters namespaces for a program without capabilities.
 
 use std::fs::{self, File};
 use std::os::fd::AsFd;
@@ -13,7 +13,7 @@ use rustix::thread::{CapabilitySet, LinkNameSpaceType, move_into_link_name_space
 
 const NOBODY: u32 = 65534;
 
-/// Runs a test in a thread, whose capabilities are its own, as root.
+/// Runs a test as root, in a thread of its own, because capabilities belong to threads.
 #[track_caller]
 fn as_root(test: impl FnOnce() + Send + 'static) {
     if !rustix::process::geteuid().is_root() {
@@ -22,7 +22,7 @@ fn as_root(test: impl FnOnce() + Send + 'static) {
     thread::spawn(test).join().unwrap();
 }
 
-/// The capabilities of a set in the status of a process or thread.
+/// Reads one set of capabilities from the status of a process or thread.
 fn set_of(status: &str, set: &str) -> CapabilitySet {
     let line = status.lines().find_map(|it| it.strip_prefix(set)).unwrap();
     CapabilitySet::from_bits_retain(u64::from_str_radix(line.trim(), 16).unwrap())
@@ -57,7 +57,7 @@ fn what_is_given_up_does_not_come_back_with_a_program_that_root_executes() {
     });
 }
 
-/// A process in a network namespace that is not ours, until it is dropped.
+/// A process in another network namespace; it is ended when this value is dropped.
 struct Elsewhere(Child);
 
 impl Elsewhere {
@@ -85,7 +85,7 @@ impl Drop for Elsewhere {
     }
 }
 
-/// The process that enters namespaces for this one.
+/// Returns the pid of the process that enters namespaces for this test.
 fn entering() -> u32 {
     let children = kernel::names("/proc").unwrap().filter_map(|it| it.to_str()?.parse().ok());
     let is_it = |pid: &u32| {
@@ -107,7 +107,7 @@ fn a_namespace_is_entered_by_a_process_that_can_do_nothing_else() {
         let refused = move_into_link_name_space(namespace.as_fd(), kind);
         assert_eq!(refused, Err(Errno::PERM));
         entrance::socket_lister(namespace.as_fd()).unwrap();
-        // Nothing of the first question is left when the second was answered.
+        // The second request must not use the namespace of the first request.
         let file = File::open("/dev/null").unwrap();
         let refused = entrance::socket_lister(file.as_fd()).unwrap_err();
         assert_eq!(refused.raw_os_error(), Some(Errno::INVAL.raw_os_error()));

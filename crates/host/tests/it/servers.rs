@@ -1,4 +1,4 @@
-//! The web servers themselves, asked as root's: each tests and lists its own files under supervision.
+//! Tests with real web servers that run as root: each lists and tests its own files under supervision.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -11,14 +11,14 @@ use looptax_testkit::skips::skip;
 
 use crate::program::{Alive, MALLORY, asked, is_root, waiting};
 
-/// A program that runs with any arguments: its configuration is asked for with other words.
+/// A running server. Its configuration is read by running its program with other arguments.
 struct Running {
     folder: tempfile::TempDir,
     process: Alive,
 }
 
 impl Running {
-    /// `None` where it is not installed, or the test is not root's.
+    /// Starts a server; `None` if it is not installed, or the test does not run as root.
     fn new(program: &str, files: &[(&str, &str)], words: &[&str]) -> Option<Self> {
         if !is_root() {
             return None;
@@ -28,7 +28,7 @@ impl Running {
             return None;
         }
         let folder = tempfile::tempdir().unwrap();
-        // Servers run as their own users.
+        // Servers run as their own users, who have to be able to enter the folder.
         fs::set_permissions(folder.path(), fs::Permissions::from_mode(0o755)).unwrap();
         let filled = |text: &str| text.replace("FOLDER", &folder.path().display().to_string());
         for (name, text) in files {
@@ -57,7 +57,7 @@ impl Running {
         answer.output + &answer.errors
     }
 
-    /// With a file of hers included, nothing is answered.
+    /// Checks that the output is not used if the configuration includes a file of another user.
     #[track_caller]
     fn refuses(&self, file: &str, words: &[&str]) {
         let folder = self.folder.path().display().to_string();
@@ -70,7 +70,7 @@ impl Running {
         }
     }
 
-    /// The names in its folder now.
+    /// Returns the names in the server's folder.
     fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();
         let names = entries.map(|it| it.unwrap().file_name().into_string().unwrap());
@@ -98,7 +98,7 @@ fn nginx_lists_and_tests_its_files() {
     let Some(nginx) = Running::new("/usr/sbin/nginx", &files, &words) else {
         return;
     };
-    // By then it has made the folders below /var/lib/nginx, which a test of its file asks for.
+    // When this file exists, nginx has also made the folders below /var/lib/nginx, which a test of its files needs.
     let has_begun = || nginx.path("pid").exists().then_some(());
     wait_for("nginx", Duration::from_secs(10), has_begun);
     let dump = nginx.said(&[&["-T", "-q"][..], &words].concat());

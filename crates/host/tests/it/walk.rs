@@ -1,4 +1,4 @@
-//! Which links are followed, and what a path leads to.
+//! Tests which links are followed, and where a path leads.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -69,10 +69,10 @@ fn a_stranger_s_link_is_not_followed_where_only_trusted_ones_are() {
     let failed = Walk::following(Links::Trusted).to(&world.at("hers/way/victim")).unwrap_err();
     let expected = Refusal::Link { at: world.at("hers/way"), owner: STRANGER };
     assert_eq!(refusal(&failed), Some(&expected));
-    // Root's own link in a folder of hers could be any link of root's that she has moved there.
+    // A link of root in the other user's folder may be any link of root that she has moved into it.
     symlink(world.at("secret"), world.at("hers/roots")).unwrap();
     assert!(Walk::following(Links::Trusted).to(&world.at("hers/roots/victim")).is_err());
-    // And a folder of root's below hers may be exchanged.
+    // She may also exchange a folder of root that is in her folder.
     fs::create_dir(world.at("hers/sub")).unwrap();
     symlink(world.at("secret"), world.at("hers/sub/way")).unwrap();
     assert!(Walk::following(Links::Trusted).to(&world.at("hers/sub/way/victim")).is_err());
@@ -91,7 +91,7 @@ fn in_a_sticky_folder_only_our_own_links_are_followed() {
     let walk = Walk::following(Links::Trusted);
     assert!(walk.to(&world.at("tmp/ours/victim")).is_ok());
     assert!(walk.to(&world.at("tmp/hers/victim")).is_err());
-    // Our own folder in it is only ours.
+    // Other users cannot write in the caller's own folder in `/tmp`.
     fs::create_dir(world.at("tmp/folder")).unwrap();
     let folder = Folder::open(&world.at("tmp/folder")).unwrap();
     assert_eq!(folder.stranger(), None);

@@ -1,4 +1,4 @@
-//! A scratch folder that root owns, with a folder of a stranger's in it.
+//! A scratch folder that root owns, which contains a folder of another user.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown, symlink};
@@ -10,13 +10,13 @@ use tempfile::TempDir;
 /// A user that no account has.
 pub(crate) const STRANGER: u32 = 47_001;
 
-/// `hers/` belongs to a stranger, `secret/victim` to root.
+/// The folder `hers/` belongs to the other user, and `secret/victim` to root.
 pub(crate) struct World {
     folder: TempDir,
 }
 
 impl World {
-    /// `None` for an ordinary user, who can give no file away.
+    /// Makes the folders; `None` for an ordinary user, who cannot change the owner of a file.
     pub(crate) fn new() -> Option<Self> {
         if !rustix::process::geteuid().is_root() {
             skip("only root can make a folder of another user's");
@@ -38,12 +38,12 @@ impl World {
         self.folder.path().join(path)
     }
 
-    /// Makes a file or folder the stranger's.
+    /// Makes the other user the owner of a file or folder.
     pub(crate) fn give(&self, path: &str) {
         std::os::unix::fs::lchown(self.at(path), Some(STRANGER), Some(STRANGER)).unwrap();
     }
 
-    /// Makes a link of the stranger's.
+    /// Makes a link that belongs to the other user.
     pub(crate) fn her_link(&self, to: impl AsRef<Path>, at: &str) {
         symlink(to, self.at(at)).unwrap();
         self.give(at);
@@ -58,7 +58,7 @@ impl World {
         chown(self.at(path), Some(uid), Some(uid)).unwrap();
     }
 
-    /// Whether root's file is as it was.
+    /// Whether root's file is unchanged.
     pub(crate) fn is_victim_well(&self) -> bool {
         let path = self.at("secret/victim");
         let mode = fs::metadata(&path).unwrap().permissions().mode();

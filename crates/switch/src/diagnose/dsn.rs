@@ -1,4 +1,4 @@
-//! `dsn`: how each driver writes a connection over the socket.
+//! The command `dsn`: writes a connection over the socket in the form of each driver.
 
 use std::path::Path;
 
@@ -20,7 +20,7 @@ pub struct Spelled {
     pub socket: String,
 }
 
-/// The options of `dsn`, apart from the address.
+/// The options of the command `dsn`, apart from the address.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
     /// Dialects, by name or language; `all` means every dialect.
@@ -41,7 +41,7 @@ pub fn spell(address: &Address, wanted: Wanted<'_>) -> Result<Spelled, Failure> 
     Ok(Spelled { spellings: spellings(&own, &takes, (&fields, &traps), wanted), socket: socket.words })
 }
 
-/// Does the same for a server whose protocol looptax does not speak.
+/// Writes the address of a server whose protocol looptax does not speak, like [`spell`].
 pub fn spell_unspoken(address: &Unspoken, wanted: Wanted<'_>) -> Result<Spelled, Failure> {
     let own = dialects_of(address.kind, wanted.dialects)?;
     let survey = survey(None);
@@ -56,7 +56,7 @@ pub fn spell_unspoken(address: &Unspoken, wanted: Wanted<'_>) -> Result<Spelled,
     Ok(Spelled { spellings: spellings(&own, &takes, (&fields, &options.traps), wanted), socket: socket.words })
 }
 
-/// Returns the parts of the address that no spelling repeats.
+/// Returns the parts of the address that the spellings do not contain.
 fn left_out(address: &Address) -> Option<String> {
     // MongoDB's drivers use the same option words, so these options are kept.
     let unread = if address.protocol == Protocol::Mongodb { &[][..] } else { &address.unread };
@@ -75,7 +75,7 @@ fn left_out(address: &Address) -> Option<String> {
         .then(|| format!("left out of this text: {}; write them as this driver does, if you need them", all.join(", ")))
 }
 
-/// Returns the conditions that libpq has to enforce and that a socket may not meet.
+/// Returns the conditions that libpq has to enforce, but that a connection over a socket may not meet.
 fn conditions(address: &Address) -> Option<String> {
     let all: Vec<String> = address.conditions.iter().map(|it| format!("`{}`", it.written)).collect();
     let what = || {
@@ -102,7 +102,7 @@ fn options_shown(options: &str) -> String {
     shown.trim_start_matches('?').to_owned()
 }
 
-/// `traps` are the traps of the address, which every dialect has.
+/// Writes the address in each dialect. `traps` are the traps of the address, which apply to every dialect.
 fn spellings(
     own: &[&'static Dialect],
     takes: &dyn Fn(&Dialect) -> Takes,
@@ -134,7 +134,7 @@ pub fn other_machine(host: Option<&str>) -> Option<&str> {
     own_address(host).is_none().then_some(host)
 }
 
-/// Returns those requested dialects that are for this product.
+/// Returns those requested dialects that are for this kind of server.
 fn dialects_of(kind: Kind, wanted: &[String]) -> Result<Vec<&'static Dialect>, Failure> {
     let fitting: Vec<&Dialect> = dialects().iter().filter(|it| it.kind == kind).collect();
     if wanted.iter().any(|word| word == "all") {
@@ -155,14 +155,15 @@ fn dialects_of(kind: Kind, wanted: &[String]) -> Result<Vec<&'static Dialect>, F
     Ok(fitting.into_iter().filter(is_wanted).collect())
 }
 
-/// `fields` has the real password, which decides whether the dialect can express the address; `shown` may hide it.
+/// Writes the address in one dialect. `fields` contains the real password, which decides whether the dialect can
+/// express the address; `shown` may hide the password.
 fn spelling(dialect: &Dialect, takes_now: Takes, fields: &Fields, shown: &Fields) -> Spelling {
     let text = dialect.text(shown);
     Spelling {
         name: dialect.name.clone(),
         language: dialect.language.clone(),
         place: dialect.place.clone(),
-        // The stars stay stars, even in a text that would write a password as %XX.
+        // The mask must keep its stars, even in a dialect that writes a password's characters as %XX.
         text: text.replace("%2A%2A%2A%2A", MASK),
         takes_now,
         localhost: dialect.localhost,

@@ -1,12 +1,12 @@
-//! The options and settings in Gunicorn's command line and file.
+//! Reads the options and settings in Gunicorn's command line and file.
 //!
-//! The command line's settings win over the file's. Called by the count of an application's workers, and by `stack`.
+//! The command line overrides the file. Called by the code that counts an application's workers, and by `stack`.
 
-/// Gunicorn's environment variable for options.
+/// The environment variable in which Gunicorn reads options.
 pub(crate) const GUNICORN: &str = "GUNICORN_CMD_ARGS";
-/// The file that Gunicorn reads in its working folder if no other file is named.
+/// The file that Gunicorn reads in its working folder if no other file is given.
 pub(crate) const OWN_FILE: &str = "gunicorn.conf.py";
-/// Options that a value follows, and the setting of each option.
+/// The options that have a value: short form, long form, and the setting.
 const OPTIONS: [(&str, &str, &str); 6] = [
     ("-b", "--bind", "bind"),
     ("-c", "--config", "config"),
@@ -23,7 +23,7 @@ pub(crate) fn script(words: &[String]) -> Option<usize> {
     words.iter().take(4).position(is_it)
 }
 
-/// Returns the last value that the command line gives to an option.
+/// Returns the last value that the command line gives to a setting's option.
 pub(crate) fn option(words: &[String], setting: &str) -> Option<String> {
     let (short, long, _) = OPTIONS.iter().find(|it| it.2 == setting)?;
     let mut found = None;
@@ -41,7 +41,7 @@ pub(crate) fn option(words: &[String], setting: &str) -> Option<String> {
     found
 }
 
-/// Returns the last value that the file's lines set, without quotes.
+/// Returns the last value that the file's lines give to a setting, without quotes.
 pub(crate) fn setting(text: &str, name: &str) -> Option<String> {
     let value = |line: &str| {
         let value = line.strip_prefix(name)?.trim_start().strip_prefix('=')?;

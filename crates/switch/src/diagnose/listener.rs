@@ -1,7 +1,7 @@
 //! Finds the process that listens on a socket, and whether the same process listens on a port. Called by `moving` for a
-//! socket that a person named, and by `check` if it does not log in.
+//! socket that a person passed, and by `check` if it does not log in.
 //!
-//! Only a connection shows whether a process listens. looptax closes it immediately, and sends no byte.
+//! Only a connection shows whether a process listens. looptax closes the connection immediately, and sends no byte.
 
 use std::io;
 use std::net::SocketAddr;
@@ -26,7 +26,7 @@ impl Listener {
         self.pid.and_then(|it| u32::try_from(it).ok())
     }
 
-    /// Connects to the socket. A caller puts the socket's name before the text of an error.
+    /// Connects to the socket, to find the process. The caller puts the socket's name before the error's text.
     pub(crate) fn of(to: &SocketName) -> Result<Self, String> {
         if let SocketName::Path(path) = to
             && read::exists(path)
@@ -44,10 +44,11 @@ impl Listener {
     }
 }
 
-/// Returns the process behind a socket that accepts connections.
+/// Returns the process that listens on the socket, if the socket accepts connections.
 ///
 /// # Source
-/// unix(7), `SO_PEERCRED`: the process that called `listen`; 0 if it is not in a namespace of ours.
+/// unix(7), `SO_PEERCRED`: the process that called `listen`; 0 if this process is not in a process namespace that
+/// looptax sees.
 fn connected(to: &SocketName) -> Result<Option<i32>, Errno> {
     let address = match to {
         SocketName::Path(path) => SocketAddrUnix::new(path)?,
@@ -63,9 +64,9 @@ fn connected(to: &SocketName) -> Result<Option<i32>, Errno> {
     }
 }
 
-/// Describes the process on the socket if, as far as that can be seen, it does not listen on this port and another
-/// process does. A server in a container has its own ports, behind a proxy that holds ours; init listens on behalf of
-/// other programs.
+/// Describes the process that listens on the socket, if looptax sees that it does not listen on this port and that
+/// another process does. Returns `None` for a server in a container, whose ports are its own and behind a proxy on this
+/// port, and for init, which listens on behalf of other programs.
 pub(crate) fn another(listener: &Listener, port: SocketAddr) -> Option<String> {
     let pid = listener.pid.filter(|it| *it != INIT)?;
     let process = Path::new("/proc").join(pid.to_string());
@@ -87,7 +88,8 @@ pub(crate) fn another(listener: &Listener, port: SocketAddr) -> Option<String> {
     (!links.is_empty() && !holds_it).then(|| format!("{name}, pid {pid}, which does not listen on {port}"))
 }
 
-/// Returns the inodes of the sockets that listen on the port: `tcp` has only those of IPv4, `tcp6` those of IPv6.
+/// Returns the inodes of the sockets that listen on the port; the table `tcp` has only IPv4 sockets, `tcp6` IPv6
+/// sockets.
 ///
 /// # Source
 /// `proc_pid_net(5)`: the second column is the local address, the fourth the state, the tenth the inode; `0A` means

@@ -1,11 +1,11 @@
-//! Whether a host is this machine: a socket works only within one machine.
+//! Determines whether a host is this machine: a socket works only within one machine.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, UdpSocket};
 
 use looptax_host::{kernel, read};
 
-/// Returns the address of `host` on this machine; `None` if the host is another machine, or not known. looptax asks no
-/// name server, whose answer may differ from the one that the application got.
+/// Returns the address of `host` on this machine; `None` if `host` is another machine, or looptax cannot determine its
+/// address. looptax does not ask a name server, because the application may have got a different answer.
 pub fn own_address(host: &str) -> Option<IpAddr> {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     let found = match bare.parse() {
@@ -18,7 +18,7 @@ pub fn own_address(host: &str) -> Option<IpAddr> {
     (is_bound && (!may_be_others(found) || has_interface(found))).then_some(found)
 }
 
-/// Whether this machine lets a process bind to addresses that none of its interfaces has.
+/// Whether this machine lets a process bind to addresses that none of the machine's interfaces has.
 fn may_be_others(address: IpAddr) -> bool {
     let family = if address.is_ipv4() { "ipv4" } else { "ipv6" };
     let path = format!("/proc/sys/net/{family}/ip_nonlocal_bind");
@@ -35,7 +35,8 @@ fn has_interface(address: IpAddr) -> bool {
         }
 }
 
-/// The kernel shows a route that ends on this machine as `|-- 10.0.0.5`, and below it `/32 host LOCAL`.
+/// Whether `/proc/net/fib_trie` lists the address as one of this machine: a line `|-- 10.0.0.5`, and below it `/32 host
+/// LOCAL`.
 fn in_routes(trie: &str, address: Ipv4Addr) -> bool {
     let leaf = format!("|-- {address}");
     let mut lines = trie.lines().map(str::trim).peekable();
@@ -47,7 +48,7 @@ fn in_routes(trie: &str, address: Ipv4Addr) -> bool {
     false
 }
 
-/// Each line begins with an address of 32 digits.
+/// Whether `/proc/net/if_inet6` lists the address: each line begins with an address of 32 hexadecimal digits.
 fn in_interfaces(list: &str, address: Ipv6Addr) -> bool {
     let digits = format!("{:032x}", u128::from(address));
     list.lines().any(|it| it.starts_with(&digits))

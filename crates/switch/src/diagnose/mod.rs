@@ -1,7 +1,7 @@
-//! The servers on this machine, the cost of TCP for their clients, and whether the switch to the socket would work:
-//! find, check, dsn, and the list of what `run` would move.
+//! The commands `find`, `check` and `dsn`, and the list of connections that `run` would move: which servers are on this
+//! machine, what TCP costs their clients, and whether a switch to the socket would work.
 //!
-//! Reads only: it looks at the machine, logs in if a person asked for that, and changes nothing.
+//! Only reads: inspects the machine, logs in if a person requested it, and changes nothing.
 
 pub mod check;
 pub mod dsn;

@@ -1,19 +1,19 @@
-//! The sentence about ports that closed connections hold, for `find` and `check`.
+//! Writes the sentence about ports that closed connections hold, for `find` and `check`.
 
 use std::net::SocketAddr;
 
 use looptax_host::discover::{PortsHeld, ports_held};
 
-/// The least share of ports that is reported: a tenth. A quiet server never reaches it.
+/// The reciprocal of the smallest share of ports that is reported, a tenth. A quiet server never reaches this share.
 const LEAST_SHARE: usize = 10;
 
-/// Reports how many ports towards a server are held in our network namespace; `None` if they are few.
+/// Reports how many ports towards a server are held in looptax's network namespace; `None` if they are few.
 pub(super) fn held(is_server: impl Fn(SocketAddr) -> bool) -> Option<String> {
     let held = ports_held(is_server)?;
     (held.n_held * LEAST_SHARE >= held.n_ports).then(|| words(held))
 }
 
-/// The error of a client that does not find a free port.
+/// The error of a client that finds no free port.
 const FAILS: &str = "connecting fails with \"Cannot assign requested address\"";
 
 fn words(held: PortsHeld) -> String {
@@ -32,7 +32,7 @@ fn words(held: PortsHeld) -> String {
     )
 }
 
-/// `14,203`.
+/// Writes a number with its digits grouped, such as `14,203`.
 fn grouped(number: usize) -> String {
     let digits = number.to_string();
     let mut text = String::new();

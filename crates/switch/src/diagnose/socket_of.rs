@@ -1,6 +1,7 @@
-//! Finds the socket that replaces an address: the one that was given, the running server's, or the usual one.
+//! Finds the socket that replaces an address: the socket that the caller passed, the running server's socket, or the
+//! socket at the usual path.
 //!
-//! Looks at the machine; connects to nothing.
+//! Inspects the machine; connects to nothing.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -20,14 +21,14 @@ use crate::diagnose::moving::path_here;
 #[derive(Debug)]
 pub struct SocketOf {
     pub file: String,
-    /// The folder that contains the socket: PostgreSQL's clients take the folder.
+    /// The folder that contains the socket; PostgreSQL's clients use this folder instead of the file.
     pub folder: String,
     /// How looptax found the socket, for a person.
     pub words: String,
-    /// Whether looptax did not see the socket, but only knows the path that packages usually use.
+    /// Whether looptax did not see the socket, and the path is only the one that packages usually use.
     pub is_guess: bool,
-    /// Whether looptax did not see the socket's owner: the socket counts only if a login shows that it leads to the
-    /// server on the port.
+    /// Whether looptax did not see the socket's owner. The socket then counts only if a login shows that it leads to
+    /// the server on the port.
     pub is_candidate: bool,
 }
 
@@ -54,9 +55,9 @@ pub(crate) type Behind<'a> = (&'a Published, &'a Server);
 #[derive(Debug, Clone, Copy)]
 pub struct Near<'a> {
     pub servers: &'a [Server],
-    /// The namespace whose 127.0.0.1 the client means; `None` if it is not known.
+    /// The namespace in which the client's 127.0.0.1 is; `None` if looptax does not know the namespace.
     pub network: Option<NamespaceId>,
-    /// The clients of those servers, for questions about their number.
+    /// The clients of these servers, for questions about the number of clients.
     pub clients: &'a [Client],
     /// The ports of those servers that containers publish on this machine.
     pub published: &'a [Published],
@@ -73,12 +74,12 @@ impl<'a> Near<'a> {
         Self { published: &survey.published, ..Self::us(&survey.servers) }
     }
 
-    /// No servers: for a question that does not need servers.
+    /// Returns an empty list, for a question that does not need servers.
     pub fn nobody() -> Self {
         Self { servers: &[], network: None, clients: &[], published: &[] }
     }
 
-    /// Counts the open connections of this machine to a server, as far as they are known.
+    /// Counts this machine's open connections to a server, as far as looptax knows them.
     pub fn n_open(self, server: &Server) -> usize {
         let place = self.servers.iter().position(|it| it.process.pid == server.process.pid);
         let own = self.clients.iter().filter(|it| Some(it.server_idx) == place);
@@ -103,7 +104,7 @@ impl<'a> Near<'a> {
         own.or_else(|| self.behind(address).map(behind))
     }
 
-    /// Returns the server at this address, of whatever kind.
+    /// Returns the server of any kind that listens at this address.
     pub fn listener(self, address: &Address) -> Option<&'a Server> {
         let mut servers = self.servers.iter();
         servers.find(|it| listens_for(&it.endpoints, address, self.network))
@@ -169,8 +170,8 @@ pub fn find(address: &Address, given: Option<&Path>, near: Near<'_>) -> Result<S
     }
 }
 
-/// Returns the socket by the address only: the one that was given, or the path where packages usually put it. looptax
-/// does not look at this machine; `None` for protocols whose servers have no usual path.
+/// Returns the socket from the address only: the socket that the caller passed, or the path where packages usually put
+/// it. Does not inspect this machine. `None` for protocols whose servers have no usual path.
 pub(crate) fn assumed(address: &Address, given: Option<&Path>) -> Option<SocketOf> {
     match given {
         Some(path) => Some(socket_at(address, path, "as given")),
@@ -179,7 +180,7 @@ pub(crate) fn assumed(address: &Address, given: Option<&Path>) -> Option<SocketO
     }
 }
 
-/// Explains why the usual socket is taken, by what looptax sees of the port if it sees no server.
+/// Explains why the usual socket is used: from what looptax sees of the port, if it saw no server of this kind there.
 pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     let ip = own_address(host.unwrap_or("localhost"));
     let own = looptax_host::discover::process(std::process::id());
@@ -196,12 +197,12 @@ pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     format!("the usual path: {why}, so check whether it is right")
 }
 
-/// Whether `dsn` also prints lines for the server's own side, so that the socket need not exist yet.
+/// Whether `dsn` also prints lines for the server's own file. The socket then need not exist yet.
 pub(crate) const fn is_made_by_lines(kind: Kind) -> bool {
     matches!(kind, Kind::PhpFpm | Kind::Http)
 }
 
-/// If the process that listens on the port is not visible: the only socket of that listener's user.
+/// Returns the only socket of the user whose process listens on the port, if that process is not visible.
 fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
     let here = Near::us(&[]).network;
     let ip = own_address(address.host.as_deref().unwrap_or("localhost"));
@@ -237,7 +238,7 @@ fn socket_at(address: &Address, path: &Path, words: &str) -> SocketOf {
     }
 }
 
-/// The path at which Debian's packages put the socket.
+/// Returns the path at which Debian's packages put the socket.
 fn usual(address: &Address) -> PathBuf {
     PathBuf::from(match address.protocol {
         Protocol::Mongodb => return PathBuf::from(format!("/tmp/mongodb-{}.sock", address.port)),
@@ -256,7 +257,7 @@ fn listens_for(endpoints: &[Endpoint], address: &Address, network: Option<Namesp
     let Some(ip) = own_address(address.host.as_deref().unwrap_or("localhost")) else {
         return false;
     };
-    // Every namespace has its own loopback.
+    // Every network namespace has its own loopback, so a loopback address counts only in the client's namespace.
     let is_near = |endpoint: &Endpoint| !ip.is_loopback() || network.is_none_or(|network| network == endpoint.network);
     endpoints.iter().any(|it| it.place.takes((ip, address.port).into()) && is_near(it))
 }

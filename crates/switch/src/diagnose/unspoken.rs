@@ -1,7 +1,7 @@
-//! Finds the socket that replaces the address of a server whose protocol looptax does not speak: no login proves that
-//! it is the right one.
+//! Finds the socket that replaces the address of a server whose protocol looptax does not speak. No login can prove
+//! that the socket belongs to this server.
 //!
-//! Looks at the machine; connects to nothing.
+//! Inspects the machine; connects to nothing.
 
 use std::path::Path;
 
@@ -13,8 +13,8 @@ use crate::diagnose::socket_of::{self, Near, SocketOf};
 
 const UWSGI: &str = "/run/uwsgi/app.sock";
 
-/// Finds the socket: the one that was given, the address's own, the running server's, or the usual one. If looptax does
-/// speak the protocol of this kind by itself, it uses `socket_of`.
+/// Finds the socket: the socket that the caller passed, the socket in the address, the running server's socket, or the
+/// usual one. If looptax speaks the protocol of this kind of server after all, uses `socket_of`.
 pub(crate) fn find(address: &Unspoken, given: Option<&Path>, near: Near<'_>) -> Result<SocketOf, Failure> {
     let protocol = address.kind.protocol();
     let place = Address {

@@ -1,8 +1,8 @@
-//! An account of MySQL or MariaDB that clients on the socket lack: looptax creates it, changes it or gives it rights,
-//! and takes that back.
+//! Fixes an account of MySQL or MariaDB for clients on the socket: creates the account, changes it or gives it rights,
+//! and can undo the change.
 //!
-//! The statements are those that a check prints. looptax first asks for the state of each account, so that it knows how
-//! to take a statement back before it runs the statement; a statement that cannot be taken back is left to people.
+//! The statements are those that a check prints. Before looptax runs a statement, it reads the state of the account and
+//! determines how to undo the statement. A statement that cannot be undone is left to a person.
 
 use std::thread;
 use std::time::Duration;
@@ -22,11 +22,12 @@ use crate::journal::{Fix, Step};
 use crate::work::{FixPlan, Named};
 use crate::{End, Kept, Work};
 
-/// How often to look whether a connection is gone. After a restart another client may have its number.
+/// How often looptax checks whether a connection has ended, before it gives up. The limit is needed because after a
+/// restart another client's connection may have the same number.
 const LOOKS: u32 = 50;
 const PAUSE: Duration = Duration::from_millis(20);
 
-/// Replaces an account's earlier state in texts that people see, since that state has a hash of the password.
+/// Stands for an account's earlier state in texts that people see, because the real state contains a password hash.
 const AS_IT_WAS: &str = "as it was";
 
 /// Statements that give the client access over the socket, and the administrator's login that runs them.
@@ -39,34 +40,34 @@ pub struct AccountFix {
     by_hand: Vec<String>,
 }
 
-/// A statement, and the statements that take it back.
+/// A statement, and the statements that undo it.
 struct Prepared {
     statement: AccountStatement,
-    /// Unmasked: they may contain a password hash.
+    /// Not masked: these statements may contain a password hash.
     undo: Vec<String>,
     before: Digest,
 }
 
-/// The data of a fix that is kept with its journal, readable only for its user.
+/// A fix's data, kept next to its journal and readable only for the user.
 #[derive(Debug, Serialize, Deserialize)]
 struct KeptFix {
     identity: String,
-    /// The server's number for the connection that runs the statements.
+    /// The server's number of the connection that runs the statements.
     connection: u64,
     statements: Vec<KeptStatement>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
 struct KeptStatement {
-    /// `…` stands for the password.
+    /// The statement; `…` stands for the password.
     text: String,
     undo: Vec<String>,
-    /// The account's state before all of the statements.
+    /// The account's state before the first of the statements.
     before: Digest,
 }
 
 impl AccountFix {
-    /// Logs the administrator in, and asks for the state of each account that the points' statements change. Changes
+    /// Logs in as the administrator, and reads the state of each account that the points' statements change. Changes
     /// nothing.
     ///
     /// `client` is the application's own address, with its password.
@@ -118,29 +119,30 @@ impl AccountFix {
         Ok(())
     }
 
-    /// The statements in their order; `…` stands for the client's password.
+    /// Returns the statements in their order; `…` stands for the client's password.
     pub fn statements(&self) -> Vec<String> {
         let text = |it: &Prepared| it.statement.text().to_owned();
         self.statements.iter().map(text).collect()
     }
 
-    /// Returns the statements that would take these statements back, in their order, without hashes.
+    /// Returns the statements that would undo these statements, in their order, without hashes.
     pub fn undo(&self) -> Vec<String> {
         let backwards = self.statements.iter().rev();
         backwards.flat_map(Prepared::shown_undo).collect()
     }
 
-    /// Statements that are left to people: no statement would take them back exactly, or they would let other clients
-    /// omit TLS.
+    /// Returns the statements that are left to a person: looptax could not undo them exactly, or they would let other
+    /// clients omit TLS.
     pub fn by_hand(&self) -> &[String] {
         &self.by_hand
     }
 
-    /// Runs the statements, each in the journal first. If the server refuses one, those before it are taken back.
+    /// Runs the statements, and records each in the journal first. If the server refuses one, undoes the statements
+    /// before it.
     ///
     /// # Errors
-    /// [`FixError::Refused`], [`FixError::NotAsBefore`] if a statement could not be taken back, and
-    /// [`FixError::Switch`] for the journal.
+    /// [`FixError::Refused`]; [`FixError::NotAsBefore`] if a statement could not be undone; [`FixError::Switch`] for
+    /// the journal.
     pub fn run(mut self, kept: &Kept, named: Named<'_>) -> Result<Work, FixError> {
         if self.statements.is_empty() {
             return Err(FixError::Nothing);
@@ -203,15 +205,15 @@ impl Prepared {
     }
 }
 
-/// Returns the statements about an account and its TLS from those points that show that a login would fail, each with
-/// whether it is only about the socket.
+/// Returns the statements about an account and its TLS from those points that show that a login would fail; for each,
+/// whether it affects only the socket.
 fn statements(points: &[Point]) -> Vec<(&str, bool)> {
     let codes = [PointCode::AccountMissing, PointCode::RightsMissing, PointCode::AccountDemandsTls];
     let is_meant = |point: &&Point| point.outcome == Outcome::Fail && codes.contains(&point.code);
     let mut found = Vec::new();
     for point in points.iter().filter(is_meant) {
         for step in point.steps.iter().filter(|it| it.place == StepPlace::Sql) {
-            // For TCP and for other machines, somebody requires TLS on purpose.
+            // TLS for TCP and for other machines was required on purpose.
             let is_of_socket = point.code != PointCode::AccountDemandsTls || step.text.contains("@'localhost' ");
             found.push((&*step.text, is_of_socket));
         }
@@ -219,7 +221,7 @@ fn statements(points: &[Point]) -> Vec<(&str, bool)> {
     found
 }
 
-/// Returns the reason if a statement cannot express the password.
+/// Returns the reason why a statement cannot contain the password; `None` if it can.
 fn unsayable(password: &str) -> Option<&'static str> {
     if password.contains('\0') {
         return Some("it contains a zero byte");
@@ -227,19 +229,19 @@ fn unsayable(password: &str) -> Option<&'static str> {
     password.contains('\u{fffd}').then_some("some of it is not UTF-8, and was not read")
 }
 
-/// Makes the server read statements as they are written: backslashes escape, and GRANT does not create an account.
+/// Sets the session's SQL mode to a known state: backslashes escape, and GRANT does not create an account.
 fn read_statements_plainly(talk: &mut Conversation) -> Result<(), FixError> {
-    // MySQL 8 always works this way, and does not know the word.
+    // MySQL 8 always behaves this way, and does not know the mode `NO_AUTO_CREATE_USER`.
     let said = talk
         .execute("SET SESSION sql_mode = 'NO_AUTO_CREATE_USER'")
         .or_else(|_| talk.execute("SET SESSION sql_mode = ''"));
     said.map_err(|error| FixError::Untold { what: "how it reads statements", why: with_causes(&error) })?;
-    // Hashes of MySQL 8 are not text; other servers only have hashes that are text.
+    // MySQL 8 has hashes that are not text; on other servers all hashes are text, and this statement may fail.
     let _others = talk.execute("SET SESSION print_identified_with_as_hex = ON");
     Ok(())
 }
 
-/// Returns the state of a statement's account.
+/// Returns the state of the account that a statement is about.
 fn state(talk: &mut Conversation, statement: &AccountStatement) -> Result<AccountState, FixError> {
     let untold = |error| FixError::Untold { what: "the state of the account", why: with_causes(&error) };
     let is_there: u64 = talk.number(&statement.is_there()).map_err(untold)?;
@@ -269,7 +271,7 @@ fn digest(state: &AccountState) -> Digest {
     Digest::of_bytes(format!("{made}\n{}", lines.join("\n")).as_bytes())
 }
 
-/// Masks the password in a server's message: servers quote the text near a mistake.
+/// Masks the password in a server's message, because servers quote the text near a mistake.
 fn masked(text: &str, clear: &str, shown: &str, password: &Secret) -> String {
     if password.is_empty() || clear == shown {
         return text.to_owned();
@@ -278,7 +280,7 @@ fn masked(text: &str, clear: &str, shown: &str, password: &Secret) -> String {
     text.replace(clear, shown).replace(&escaped, "…").replace(password.reveal(), "…")
 }
 
-/// Takes back a fix from an earlier run.
+/// Undoes a fix from an earlier run.
 pub(super) fn undo(work: &mut Work, admin: &Address, why: &str, how: End) -> Result<(), FixError> {
     let plan: KeptFix = work.kept_of_fix()?;
     let mut talk = log_in(admin)?;
@@ -293,7 +295,8 @@ pub(super) fn undo(work: &mut Work, admin: &Address, why: &str, how: End) -> Res
     take_back(work, &mut talk, &plan, why, how)
 }
 
-/// Waits until the connection of a killed looptax is gone: the server first finishes the statement that it is running.
+/// Waits until the connection of a killed looptax has ended: the server first finishes the statement that it is
+/// running.
 fn wait_for_the_end(talk: &mut Conversation, connection: u64) {
     let asked = format!("SELECT COUNT(*) FROM information_schema.processlist WHERE id = {connection}");
     for _ in 0..LOOKS {
@@ -304,8 +307,8 @@ fn wait_for_the_end(talk: &mut Conversation, connection: u64) {
     }
 }
 
-/// Undoes the statements that were begun, the last one first. Does nothing if an account is neither in its earlier
-/// state nor in the state in which the statements left it.
+/// Undoes the statements that were started, the last one first. Does nothing if an account is neither in its earlier
+/// state nor in the state that the statements left.
 fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str, how: End) -> Result<(), FixError> {
     let begun = begun(work, plan);
     let is_half_way = matches!(work.steps().last(), Some(Step::Unfixing { .. }));
@@ -315,7 +318,7 @@ fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str
         if now == plan.statements[idx].before {
             continue;
         }
-        // If a statement was running when looptax ended, the state in which it left the account is not known.
+        // If a statement was running when looptax ended, it is not known in which state the statement left the account.
         if !is_half_way && fixed(work, idx).is_some_and(|left| *left != now) {
             return Err(FixError::AccountChanged { account: statement.account() });
         }
@@ -326,7 +329,8 @@ fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str
     if !is_done {
         for (_, idx) in begun.iter().rev() {
             for text in &plan.statements[*idx].undo {
-                // The server refuses a statement whose object is gone already; only the account's final state counts.
+                // The server refuses an undo statement whose object no longer exists. Only the account's final state
+                // counts.
                 if let Err(error) = talk.execute(text) {
                     refusal.get_or_insert_with(|| with_causes(&error));
                 }
@@ -345,7 +349,7 @@ fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str
     Ok(work.end(how)?)
 }
 
-/// The statements that may have run, each with its index.
+/// Returns the statements that may have run, each with its index.
 fn begun(work: &Work, plan: &KeptFix) -> Vec<(AccountStatement, usize)> {
     let begun = work.steps().iter().filter_map(|step| match step {
         Step::Fixing { idx, .. } => Some(*idx),
@@ -359,7 +363,7 @@ fn begun(work: &Work, plan: &KeptFix) -> Vec<(AccountStatement, usize)> {
         .collect()
 }
 
-/// The last statement for each account.
+/// Returns the last statement for each account.
 fn last_of_accounts(begun: &[(AccountStatement, usize)]) -> Vec<(AccountStatement, usize)> {
     let is_last = |it: &&(AccountStatement, usize)| {
         let later = begun.iter().filter(|other| other.1 > it.1);
@@ -368,7 +372,7 @@ fn last_of_accounts(begun: &[(AccountStatement, usize)]) -> Vec<(AccountStatemen
     begun.iter().filter(is_last).cloned().collect()
 }
 
-/// The state of an account after a statement.
+/// Returns the account's state after a statement; `None` if it was not recorded.
 fn fixed(work: &Work, of: usize) -> Option<&Digest> {
     work.steps().iter().find_map(|step| match step {
         Step::Fixed { idx, state } if *idx == of => Some(state),

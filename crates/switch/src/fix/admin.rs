@@ -1,4 +1,4 @@
-//! A login on a server, and whether two logins reach the same server.
+//! Logs in to a server, and determines whether two logins reach the same server.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
@@ -36,7 +36,7 @@ fn tcp(address: &Address) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, address.port))
 }
 
-/// Returns a server's address for a person: without a password.
+/// Returns a server's address for a person, without a password.
 pub(super) fn shown(address: &Address) -> String {
     let user = address.user.as_deref().unwrap_or_default();
     let place = match &address.socket {
@@ -46,15 +46,15 @@ pub(super) fn shown(address: &Address) -> String {
     format!("{user}@{place}")
 }
 
-/// Asks a server for its identity, which is the same for every login there, and for MySQL or MariaDB also after a
-/// restart.
+/// Asks a server for its identity. Every login on the server gives the same identity; for MySQL and MariaDB it also
+/// stays the same after a restart.
 pub(super) fn identity(conversation: &mut Conversation) -> Result<String, FixError> {
     let untold = |why: String| FixError::Untold { what: "which server it is", why };
     if conversation.protocol() == Protocol::Postgres {
-        // Only some roles may read the path of the data folder.
+        // The path of the data folder would identify the server, but only some roles may read it.
         let asked = "SELECT pg_postmaster_start_time()::text || ' ' || current_setting('port')";
         let told = conversation.cell(asked).and_then(|it| {
-            // A time begins with the year.
+            // PostgreSQL's time begins with the year.
             let is_time = it.bytes().take(4).filter(u8::is_ascii_digit).count() == 4;
             is_time.then_some(it).ok_or_else(|| conversation.unfit("a time and a port", ""))
         });
@@ -65,8 +65,8 @@ pub(super) fn identity(conversation: &mut Conversation) -> Result<String, FixErr
     view.map(|it| it.identity).map_err(|error| untold(with_causes(&error)))
 }
 
-/// Refuses an administrator's login on another server than the client's. The client logs in over TCP, which works
-/// today.
+/// Returns an error if the administrator's login leads to another server than the client's. The client logs in over
+/// TCP, because that works at present.
 pub(super) fn refuse_another(admin: &mut Conversation, named: &Address, client: &Address) -> Result<(), FixError> {
     let other = |why: String| FixError::OtherServer { server: shown(named), why };
     let over_tcp = Address { socket: None, password: Some(password_of(client)), ..client.clone() };

@@ -1,4 +1,4 @@
-//! The reasons why a precondition cannot be fixed.
+//! The reasons why looptax cannot remove an obstacle to a switch.
 
 use std::path::PathBuf;
 
@@ -7,10 +7,10 @@ use looptax_model::failure::Explain;
 
 use crate::SwitchError;
 
-/// Why looptax did not fix something, or not take a fix back. No message contains a password.
+/// The reason why looptax did not fix something, or did not undo a fix. No message contains a password.
 #[derive(Debug, thiserror::Error)]
 pub enum FixError {
-    /// The points name no statement that looptax could run, and no line that it could write.
+    /// The points contain no statement that looptax could run, and no line that it could write.
     #[error("there is nothing to fix here")]
     Nothing,
     #[error("cannot log in to {server}: {why}")]
@@ -19,37 +19,37 @@ pub enum FixError {
         server: String,
         /// The error message of the server or the system.
         why: String,
-        /// Whether nothing proved that the expected server listens there.
+        /// Whether looptax did not log in because nothing proved that the expected server listens there.
         is_of_stranger: bool,
     },
     #[error("this change needs an administrator of {server}")]
     NoAdmin { server: String },
-    /// The administrator was logged in to another server than the application.
+    /// The administrator's login leads to another server than the application's login.
     #[error("looptax cannot confirm that {server} is the server of the application: {why}")]
     OtherServer { server: String, why: String },
-    /// The server does not report a fact that looptax has to know first.
+    /// The server does not report a fact that looptax needs before it changes anything.
     #[error("the server does not report {what}: {why}")]
     Untold { what: &'static str, why: String },
-    /// The server refused a statement; those before it are taken back.
+    /// The server refused a statement; the statements before it were undone.
     #[error("the server refused `{statement}`: {why}")]
     Refused {
         /// The statement without its password.
         statement: String,
-        /// The server's message without the password.
+        /// The server's message, without the password.
         why: String,
     },
     #[error("{account} was changed since looptax read it, and stays as it is now")]
     AccountChanged { account: String },
-    /// The statements were taken back, but the account differs from its earlier state.
+    /// The statements were undone, but the account differs from its earlier state.
     #[error("{account} is not as it was before: {why}")]
     NotAsBefore { account: String, why: String },
-    /// The password cannot be written in a statement.
+    /// The password cannot be part of a statement.
     #[error("the client's password cannot be written in a statement: {why}")]
     Password { why: &'static str },
-    /// looptax cannot write this file from where it runs.
+    /// looptax cannot write this file, because it may see another file at this path than the server does.
     #[error("cannot write {path}: {why}")]
     Elsewhere { path: PathBuf, why: &'static str },
-    /// The rules already have an error, or would have one.
+    /// The rules have an error already, or would have one after the change.
     #[error("{path} has an error: {why}")]
     BadRules { path: PathBuf, why: String },
     /// The server did not reload its rules.

@@ -1,9 +1,8 @@
-//! A line of PostgreSQL's `pg_hba.conf` that admits the client over the socket: looptax writes it, and the server reads
-//! it.
+//! Adds a line to PostgreSQL's `pg_hba.conf` that admits the client over the socket, and makes the server read it.
 //!
-//! The file is treated like any file of a switch, with the same owner, mode, journal and way back. With an
-//! administrator's login, the server checks the rules before it loads them. Without one, root makes the server load
-//! them, and looptax does not change a file of which it does not understand every part.
+//! The file is treated like any file of a switch: it keeps its owner and mode, and there are a journal and an undo.
+//! With an administrator's login, the server checks the rules before it loads them. Without such a login, root makes
+//! the server load them; in this case looptax changes the file only if it understands every part of it.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -27,25 +26,26 @@ use crate::text::Text;
 use crate::work::{FixPlan, Named};
 use crate::{Edited, End, Kept, Work};
 
-/// How often to ask whether the server has read its rules, which it does immediately, before looptax gives up.
+/// How often looptax asks whether the server has read its rules before it gives up; a server normally reads them
+/// immediately.
 const LOOKS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(50);
 
-/// More bytes than the few lines of a lock file have.
+/// The maximum number of bytes of a lock file that are read; a lock file has a few lines.
 const MOST_LOCK_BYTES: u64 = 4 << 10;
 
-/// When the settings of a session were read.
+/// Asks when the settings of a session were loaded.
 const LOADED: &str = "SELECT pg_conf_load_time()::text";
 const RELOAD: &str = "SELECT pg_reload_conf()::text";
 
-/// The account for which the line is, and the way to the server.
+/// The account for which a line is needed, its server, and how to reach that server.
 #[derive(Debug, Clone, Copy)]
 pub struct HbaWish<'a> {
     pub points: &'a [Point],
     pub client: &'a Address,
     /// The account's server, if looptax sees it.
     pub server: Option<&'a Server>,
-    /// An administrator's login. Without it looptax has to see the server, and to run as root.
+    /// An administrator's login. Without it, looptax has to see the server and to run as root.
     pub admin: Option<&'a Address>,
 }
 
@@ -53,16 +53,16 @@ pub struct HbaWish<'a> {
 #[derive(Debug)]
 pub struct HbaFix {
     pub line: String,
-    /// The number of the line above which it is written; `None` for the end of the file.
+    /// The number of the line above which the new line is written; `None` for the end of the file.
     pub above: Option<u32>,
-    /// The file with its old and its new text.
+    /// The file, with its old and its new text.
     pub edited: Edited,
     data: PathBuf,
     admin: Option<Address>,
 }
 
 impl HbaFix {
-    /// Finds the file, and the place for the line. Changes nothing.
+    /// Finds the file, and the position for the line. Changes nothing.
     ///
     /// # Errors
     /// [`FixError::Nothing`] if no point has a line; [`FixError::BadRules`] if the file has an error already;
@@ -95,11 +95,12 @@ impl HbaFix {
         Ok(Self { line, above: placed.above, edited, data, admin: wish.admin.cloned() })
     }
 
-    /// Writes the line, lets the server check its rules if an administrator is logged in, and makes it load them. If
-    /// the rules have an error, the old file is put back.
+    /// Writes the line, has the server check its rules if there is an administrator's login, and makes the server load
+    /// them. If the rules have an error, puts the old file back.
     ///
     /// # Errors
-    /// [`FixError::BadRules`], [`FixError::Reload`] and [`FixError::Switch`]; the file is then as it was before.
+    /// [`FixError::BadRules`], [`FixError::Reload`] and [`FixError::Switch`]; after each of these the file is as it was
+    /// before.
     pub fn run(self, kept: &Kept, named: Named<'_>) -> Result<Work, FixError> {
         let fix = FixPlan { fix: Fix::Hba { data: self.data.clone() }, kept: &[] };
         let edited = [self.edited];
@@ -110,7 +111,7 @@ impl HbaFix {
         let taken = look_through(admin, path).and_then(|()| reload(&mut work, &self.data, admin));
         if let Err(error) = taken {
             work.bring_back(&error.to_string())?;
-            // The server has the old rules, unless it read the new ones before it stopped answering.
+            // The server still has the old rules, unless it read the new rules before it stopped answering.
             let _told = reload(&mut work, &self.data, admin);
             work.end(End::PutBack)?;
             return Err(error);
@@ -122,7 +123,7 @@ impl HbaFix {
 
 /// Puts the old file back and makes the server read it.
 pub(super) fn undo(work: &mut Work, data: &Path, admin: Option<&Address>, why: &str, how: End) -> Result<(), FixError> {
-    // If looptax cannot make the server reload, the file is not put back.
+    // If looptax cannot make the server reload its rules, it does not put the file back.
     match admin {
         Some(admin) => drop(log_in(admin)?),
         None => drop(postmaster(data)?),
@@ -132,7 +133,7 @@ pub(super) fn undo(work: &mut Work, data: &Path, admin: Option<&Address>, why: &
     Ok(work.end(how)?)
 }
 
-/// The paths of the file and of the data folder, as the server reports them.
+/// Returns the paths of the file and of the data folder, as the server reports them to the administrator.
 fn asked(admin: &Address, client: &Address) -> Result<(PathBuf, PathBuf), FixError> {
     let mut talk = log_in(admin)?;
     refuse_another(&mut talk, admin, client)?;
@@ -148,7 +149,7 @@ fn asked(admin: &Address, client: &Address) -> Result<(PathBuf, PathBuf), FixErr
     Ok((path, data))
 }
 
-/// Finds the same paths for root, from the process of a visible server.
+/// Returns the paths of the file and of the data folder from the process of a visible server; only for root.
 fn seen(server: Option<&Server>, client: &Address) -> Result<(PathBuf, PathBuf), FixError> {
     let no_admin = || FixError::NoAdmin { server: super::admin::shown(client) };
     let server = server.filter(|_| rustix::process::geteuid().is_root());
@@ -158,7 +159,7 @@ fn seen(server: Option<&Server>, client: &Address) -> Result<(PathBuf, PathBuf),
     Ok((PathBuf::from(file.path), data))
 }
 
-/// Refuses unless the server's process sees the same file at this path as looptax.
+/// Returns an error unless the server's process sees the same file at this path as looptax does.
 fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     let elsewhere = |why| FixError::Elsewhere { path: path.to_owned(), why };
     let pid = postmaster_pid(data)
@@ -166,7 +167,7 @@ fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     let Some(process) = looptax_host::discover::process(pid) else {
         return Err(elsewhere("the process of its server was not found"));
     };
-    // A user who may not inspect the process can at least see that it is the process of this data folder.
+    // Even a user who may not inspect the process can see that it is the process of this data folder.
     if kernel::link(process.file("cwd")).is_err() {
         return Ok(());
     }
@@ -194,7 +195,7 @@ fn postmaster_pid(data: &Path) -> Option<u32> {
     lock.lines().next()?.trim().parse().ok()
 }
 
-/// The process to signal. It is held, so that no other process can get its number.
+/// Opens the process to signal. It is held open, so that its pid cannot become another process's pid.
 fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
     let failed = |why: &str| FixError::Reload { path: data.to_owned(), why: why.to_owned() };
     let pid = postmaster_pid(data).ok_or_else(|| failed("looptax does not know its process"))?;
@@ -210,7 +211,7 @@ fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
         .ok_or_else(|| failed("it does not run"))
 }
 
-/// Refuses rules that the server would reject, by the server's own report on the file as it is at present.
+/// Returns an error for rules that the server would reject, according to its own report on the file at present.
 fn look_through(admin: Option<&Address>, path: &Path) -> Result<(), FixError> {
     let Some(admin) = admin else { return Ok(()) };
     refuse_errors(&mut log_in(admin)?, path)
@@ -227,7 +228,7 @@ fn refuse_errors(talk: &mut Conversation, path: &Path) -> Result<(), FixError> {
     }
 }
 
-/// Makes the server read its files, and waits until it has, if it reports that.
+/// Makes the server read its files, and waits until it has read them, if the server reports that.
 fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), FixError> {
     let failed = |why: String| FixError::Reload { path: data.to_owned(), why };
     let Some(admin) = admin else {
@@ -236,7 +237,7 @@ fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), F
         pidfd_send_signal(&process, Signal::HUP).map_err(|error| failed(error.to_string()))?;
         return Ok(work.note(Step::Ran { code: Some(0) })?);
     };
-    // A new session has the settings that the server itself has read.
+    // A new session has the settings that the server has read last.
     let loaded = || {
         let mut talk = log_in(admin)?;
         talk.cell(LOADED).map_err(|error| failed(with_causes(&error)))

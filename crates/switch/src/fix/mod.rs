@@ -1,8 +1,8 @@
-//! Removes obstacles to a switch: an account that clients on the socket lack, a missing line of `pg_hba.conf`.
+//! Removes obstacles to a switch: adds an account that clients on the socket need, or a missing line of `pg_hba.conf`.
 //!
-//! The points of a check name the statements to run or the lines to write. Each fix is a separate switch in the
-//! journal; its way back is known before anything is done. This module asks no questions and shows nothing; a password
-//! is never in the journal, nor in an error.
+//! The points of a check contain the statements to run or the lines to write. Each fix is a separate switch in the
+//! journal, and looptax knows how to undo it before it does anything. This module asks no questions and prints nothing.
+//! It writes a password neither to the journal nor into an error.
 
 mod account;
 mod admin;
@@ -17,12 +17,12 @@ pub use account::AccountFix;
 pub use error::FixError;
 pub use hba::{HbaFix, HbaWish};
 
-/// Takes a switch back, whatever it changed; `admin` is an administrator's login on the server, if the switch changed a
+/// Undoes a switch, whatever the switch changed. `admin` is an administrator's login, needed if the switch changed a
 /// server.
 ///
 /// # Errors
-/// [`FixError::NoAdmin`] if that login is needed and missing; nothing is done then. [`FixError::AccountChanged`] if
-/// somebody has changed the account since, and [`FixError::Switch`] for files.
+/// [`FixError::NoAdmin`] if the administrator's login is needed and missing; in this case nothing is done.
+/// [`FixError::AccountChanged`] if somebody has changed the account since. [`FixError::Switch`] for files.
 pub fn undo(work: &mut Work, admin: Option<&Address>, why: &str, how: End) -> Result<(), FixError> {
     match work.fix().cloned() {
         None => Ok(work.put_back(why, how)?),

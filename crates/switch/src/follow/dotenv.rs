@@ -1,4 +1,4 @@
-//! The `.env` files in a file's folder, or above it.
+//! Finds the `.env` files in a file's folder or above it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -8,7 +8,8 @@ use looptax_host::read;
 
 use super::place::{Followed, Place, Reader};
 
-/// Search at most this many folders above the file's own: `config/packages/prod/doctrine.yaml` is three folders deep.
+/// How many folders above the file's own folder are searched: `config/packages/prod/doctrine.yaml` is three folders
+/// deep.
 const MOST_ABOVE: usize = 4;
 
 /// Finds the nearest folder whose `.env` files set at least one of the names.
@@ -16,7 +17,7 @@ pub(super) fn find(reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut 
     let Ok(path) = std::path::absolute(reader.path) else {
         return;
     };
-    // The file is itself a `.env`.
+    // The file itself is a `.env`.
     let is_own = path.file_name().is_some_and(|it| it.as_encoded_bytes().starts_with(b".env"));
     if is_own {
         return;
@@ -29,7 +30,8 @@ pub(super) fn find(reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut 
     }
 }
 
-/// Reads the files of a folder. A later file wins, as in Symfony; other frameworks read only `.env`.
+/// Reads the `.env` files of a folder. In Symfony a later file overrides an earlier one; other frameworks read only
+/// `.env`.
 fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, followed: &mut Followed) {
     let is_symfony = read::is_file(&folder.join("symfony.lock")) || read::is_file(&folder.join("bin/console"));
     let mut files: Vec<String> = vec![".env".to_owned()];
@@ -38,7 +40,7 @@ fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, follow
         let kind = environment_kind(folder, reader);
         files.extend([format!(".env.{kind}"), format!(".env.{kind}.local")]);
     } else if read::is_file(&folder.join(".env.local")) {
-        // The program decides whether it reads such a file, and which other files that file overrides.
+        // The program decides whether it reads such a file, and which other files this file overrides.
         return;
     }
     let mut read = Vec::new();
@@ -47,7 +49,7 @@ fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, follow
             read.push(found);
         }
     }
-    // The last file that sets a name is the file to change.
+    // If several files set a name, the last of them is the file to change.
     let mut owner: BTreeMap<&String, usize> = BTreeMap::new();
     for (idx, (_, values)) in read.iter().enumerate() {
         for it in values {
@@ -64,7 +66,7 @@ fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, follow
         return;
     }
     for ((mut place, values), own) in read.into_iter().zip(owned) {
-        // These files do not set a variable that the process has from elsewhere.
+        // If the process already has a variable from another place, these files do not set it.
         let is_set_elsewhere =
             |name: &String| reader.process.is_some_and(|(_, environment)| environment.contains_key(name));
         place.names = own.into_iter().filter(|it| !is_set_elsewhere(it)).collect();
@@ -72,7 +74,7 @@ fn in_folder(folder: &Path, reader: Reader<'_>, names: &BTreeSet<String>, follow
     }
 }
 
-/// Symfony's `APP_ENV`.
+/// Returns the value of Symfony's `APP_ENV`.
 fn environment_kind(folder: &Path, reader: Reader<'_>) -> String {
     let own = reader.process.and_then(|(_, environment)| environment.get("APP_ENV").cloned());
     let in_file = |name: &str| {

@@ -1,8 +1,8 @@
-//! Finds the files that set the variables on which a file's connections depend, and the edits for them.
+//! Finds the files that set the variables on which a file's connections depend, and makes the edits of these files.
 //!
 //! Searches `.env` files in the file's folder and above, the systemd unit of the process with its drop-ins and
 //! `EnvironmentFile=`s, and PHP-FPM's pools. If the process is known, a value counts only if the process has the same
-//! one. Called by `plan`; writes nothing.
+//! value. Called by `plan`; writes nothing.
 
 mod dotenv;
 mod place;
@@ -16,7 +16,7 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(crate) use place::{Followed, Reader};
 pub(crate) use unit::{drop_in_of, is_unit, restart_of};
 
-/// Finds the places where variables are set; `names` tells for each variable whether it sets the destination of a
+/// Finds the files that set variables. `names` contains for each variable whether it sets the destination of a
 /// connection.
 pub(crate) fn find(reader: Reader<'_>, names: &BTreeMap<String, bool>) -> Followed {
     let mut followed = Followed::default();

@@ -1,4 +1,4 @@
-//! Facts about variables: the files that set them, and the edits for them.
+//! The files that set variables, and the edits of these files.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,18 +16,18 @@ use crate::work::Edited;
 pub(crate) struct Place {
     pub(super) text: Text,
     pub(super) provider: Provider,
-    /// The file to write instead, which is a drop-in for the unit.
+    /// The file to write instead of this one: a drop-in, if this file is a unit.
     pub(super) drop_in: Option<PathBuf>,
-    /// The variables that this file sets, unless a later file sets them again.
+    /// The variables that this file sets and that no later file sets again.
     pub(super) names: BTreeSet<String>,
 }
 
-/// The files that set the variables, and the values there, as far as they are known.
+/// The files that set the variables, and the values in these files, if looptax knows them.
 #[derive(Debug, Default)]
 pub(crate) struct Followed {
     pub(crate) values: BTreeMap<String, String>,
     places: Vec<Place>,
-    /// The command that makes systemd read the changes, besides the application's own restart.
+    /// The command that makes systemd read the changes; the application's own restart is not part of it.
     pub(crate) reload: Option<String>,
 }
 
@@ -41,11 +41,11 @@ pub(crate) struct Elsewhere {
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Reader<'a> {
-    /// The file that names the variables.
+    /// The file whose connections depend on the variables.
     pub(crate) path: &'a Path,
-    /// The process that reads this file, with the process's environment.
+    /// The process that reads this file, and the environment of the process.
     pub(crate) process: Option<(&'a Process, &'a BTreeMap<String, String>)>,
-    /// The root of the system's folders: `/`.
+    /// The root folder under which the system's folders are: `/`, except in tests.
     pub(crate) root: &'a Path,
 }
 
@@ -63,8 +63,9 @@ impl Followed {
         self.places.push(place);
     }
 
-    /// Returns the edits that give the variables these values; `None` if their places are not known, or must not be
-    /// written. `near` lists the connection's own variables: a new variable goes below the first of them that is set.
+    /// Returns the edits that give the variables these values; `None` if looptax does not know the files that set them,
+    /// or must not write these files. `near` lists the connection's own variables: a new variable is added below the
+    /// first of these that is set.
     pub(crate) fn edits(&self, wanted: &[Variable], near: &[String]) -> Option<Vec<Elsewhere>> {
         let place_of = |name: &String| self.places.iter().position(|it| it.names.contains(name));
         let home = near.iter().find_map(place_of);
@@ -84,7 +85,7 @@ impl Followed {
 }
 
 impl Place {
-    /// Reads a file that sets variables; `None` if looptax could not write such a file.
+    /// Reads a file that sets variables; `None` if looptax could not write the file.
     pub(super) fn read(path: &Path, provider: Provider) -> Option<(Self, Vec<Assigned>)> {
         let text = Text::read(path).ok()?;
         let values = assigned(&text.content, provider);

@@ -1,4 +1,4 @@
-//! Variables in PHP-FPM's pools: `env[NAME] = value`.
+//! Finds variables in PHP-FPM's pools, which are lines such as `env[NAME] = value`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use looptax_host::read;
 
 use super::place::{Followed, Place, Reader};
 
-/// Finds the pool of the process, or the only pool that sets one of the names.
+/// Finds the pool of the process. Without a process, finds the only pool that sets one of the names.
 pub(super) fn find(
     reader: Reader<'_>,
     process: Option<&Process>,
@@ -17,7 +17,7 @@ pub(super) fn find(
     followed: &mut Followed,
 ) {
     let is_php = reader.path.extension().is_some_and(|it| it == "php");
-    // A worker calls itself `php-fpm: pool www`.
+    // A worker's command line is `php-fpm: pool www`.
     let pool = process.and_then(|it| {
         let words = it.arguments().join(" ");
         let (_, name) = words.split_once(": pool ")?;
@@ -35,7 +35,7 @@ pub(super) fn find(
             let head = format!("[{name}]");
             place.text.content.lines().any(|it| it.trim() == head)
         };
-        // A file with several pools may set a name more than once.
+        // In a file with several pools, a name may be set more than once.
         let n_pools = place.text.content.lines().filter(|it| it.trim().starts_with('[')).count();
         let sets_one = values.iter().any(|it| names.contains_key(&it.name));
         if sets_one && n_pools == 1 && pool.as_ref().is_none_or(is_meant) {

@@ -1,4 +1,4 @@
-//! Folders of a system, as they would lie below `/`.
+//! Tests with a folder that contains system files as they would be below `/`.
 
 #![allow(clippy::disallowed_methods, reason = "files of the test's own")]
 
@@ -37,7 +37,7 @@ fn pairs(all: &[(&str, &str)]) -> Vec<Variable> {
     all.iter().map(own).collect()
 }
 
-/// Finds with a process of a unit that has these variables.
+/// Finds the files for a process of this unit that has these variables.
 fn of_unit(system: &System, unit: &str, environment: &[(&str, &str)]) -> Followed {
     let process = Process { home: Home::Unit(unit.to_owned()), ..process(std::process::id()).unwrap() };
     let environment = pairs(environment).into_iter().collect();
@@ -59,7 +59,7 @@ fn names() -> BTreeMap<String, bool> {
     names.map(|(name, says_where)| (name.to_owned(), says_where)).into()
 }
 
-/// The edits by file, as text; `None` if they are left to people.
+/// Returns the edits of each file, as text; `None` if the edits are left to a person.
 fn written(followed: &Followed, wanted: &[(&str, &str)]) -> Option<Vec<(PathBuf, String)>> {
     let near: Vec<String> = names().into_keys().collect();
     let edits = followed.edits(&pairs(wanted), &near)?;
@@ -94,7 +94,7 @@ fn a_unit_gets_a_drop_in_and_its_file_of_variables_is_edited() {
         ]
     );
     assert!(found.reload.unwrap().contains("daemon-reload"));
-    // Another value than the unit's: it comes from elsewhere.
+    // A value that differs from the unit's value comes from elsewhere.
     let other = of_unit(&system, "app.service", &[("DB_HOST", "10.0.0.1")]);
     assert_eq!(written(&other, &wanted), None);
     assert_eq!(other.values.len(), 0);
@@ -131,7 +131,8 @@ fn dot_env_counts_as_its_framework_reads_it() {
     let wanted = [("DB_HOST", "localhost"), ("DB_SOCKET", "/run/s")];
     let new = "APP_ENV=prod\nDB_HOST=localhost\nDB_SOCKET=/run/s\nDB_USER=u\n";
     assert_eq!(written(&found, &wanted).unwrap(), [(system.path("srv/a/.env"), new.to_owned())]);
-    // Which of two files counts is not known of others, and a password only shows nothing.
+    // In programs other than Symfony, looptax does not know which of two `.env` files counts. A file that sets only a
+    // password shows nothing.
     for path in ["srv/b/settings.py", "srv/c/settings.py", "srv/a/.env"] {
         assert_eq!(of_file(&system, path).values.len(), 0, "{path}");
     }

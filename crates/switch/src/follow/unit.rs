@@ -1,8 +1,8 @@
-//! The systemd unit of a process: its file, its drop-ins, and the files that they name.
+//! Finds the variables in the systemd unit of a process: in its file, its drop-ins, and the files that these include.
 //!
 //! # Source
-//! systemd.unit(5), "Unit File Load Path"; systemd.exec(5), `Environment=` and `EnvironmentFile=`: a file's variables
-//! win over those of the unit itself, and within each kind the last one wins.
+//! systemd.unit(5), "Unit File Load Path"; systemd.exec(5), `Environment=` and `EnvironmentFile=`: variables from
+//! environment files override those of the unit itself, and within each kind the last value counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,10 +16,10 @@ use crate::SwitchError;
 use crate::file::Original;
 use crate::work::Edited;
 
-/// The folders of units; the first one wins.
+/// The folders that contain units; an earlier folder overrides a later one.
 const FOLDERS: [&str; 4] = ["etc/systemd/system", "run/systemd/system", "usr/lib/systemd/system", "lib/systemd/system"];
-/// The name of looptax's drop-in. It sorts after most drop-ins, so that it wins, but before those with which people
-/// mean to override it.
+/// The name of looptax's drop-in. It sorts after most drop-ins, so that it overrides them, but before the drop-ins that
+/// people write to override everything else.
 const DROP_IN: &str = "50-looptax.conf";
 
 /// Finds the files that set the values that the process has.
@@ -40,7 +40,7 @@ pub(super) fn find(
     for path in &files {
         places.extend(Place::read(path, Provider::Unit));
     }
-    // systemd reads these files after everything that the units set themselves.
+    // systemd reads environment files after everything that the unit and its drop-ins set themselves.
     let named: Vec<PathBuf> = { places.iter() }.flat_map(|(place, _)| environment_files(&place.text.content)).collect();
     for path in named {
         let inside = path.strip_prefix("/").unwrap_or(&path);
@@ -52,7 +52,8 @@ pub(super) fn find(
             owner.insert(it.name.clone(), (idx, it.value.clone()));
         }
     }
-    // Other values of the process come from elsewhere, or the file was changed since the process started.
+    // If the process has another value, the value comes from elsewhere, or the file was changed after the process
+    // started.
     owner.retain(|name, (_, value)| value.is_some() && value.as_ref() == environment.get(name));
     if !owner.keys().any(|name| names.contains_key(name)) {
         return;
@@ -70,7 +71,8 @@ pub(super) fn find(
     followed.reload = Some(restart_of(unit));
 }
 
-/// Returns the command with which a unit gets its changed environment; for a template unit the instances are not known.
+/// Returns the command that gives a unit its changed environment. For a template unit it only reloads systemd, because
+/// its instances are not known.
 pub(crate) fn restart_of(unit: &str) -> String {
     let reload = "systemctl daemon-reload";
     if unit.contains("@.") {
@@ -79,7 +81,8 @@ pub(crate) fn restart_of(unit: &str) -> String {
     format!("{reload} && systemctl restart {unit}")
 }
 
-/// Returns the unit's file and its drop-ins in the order in which they count; `None` if there is no such unit.
+/// Returns the unit's file and its drop-ins, in the order in which systemd applies them; `None` if the unit has no
+/// file.
 fn files(root: &Path, unit: &str) -> Option<Vec<PathBuf>> {
     // `app@1.service` is an instance of `app@.service`.
     let template = unit.split_once('@').and_then(|(name, rest)| {
@@ -90,8 +93,8 @@ fn files(root: &Path, unit: &str) -> Option<Vec<PathBuf>> {
     let folders = || FOLDERS.iter().map(|it| root.join(it));
     let in_folders = |name: &str| folders().map(|it| it.join(name)).find(|it| read::is_file(it));
     let own = names.iter().find_map(|name| in_folders(name))?;
-    // If several folders have a drop-in with the same name, the first folder's counts; drop-ins are read in the order
-    // of their names.
+    // If several folders have a drop-in with the same name, the first folder's drop-in counts. Drop-ins are read in the
+    // order of their names.
     let mut drop_ins: BTreeMap<String, PathBuf> = BTreeMap::new();
     for name in &names {
         for folder in folders() {
@@ -108,7 +111,7 @@ fn files(root: &Path, unit: &str) -> Option<Vec<PathBuf>> {
     Some(std::iter::once(own).chain(drop_ins.into_values()).collect())
 }
 
-/// Returns the files that a unit names, except paths with patterns or specifiers.
+/// Returns the environment files that a unit includes, except paths with patterns or specifiers.
 fn environment_files(text: &str) -> Vec<PathBuf> {
     let lines = text.lines().filter_map(|line| {
         let (key, value) = line.split_once('=')?;
@@ -118,23 +121,23 @@ fn environment_files(text: &str) -> Vec<PathBuf> {
     plain.map(PathBuf::from).collect()
 }
 
-/// Whether the file is a service's own file, in a folder that systemd reads.
+/// Whether the file is the unit file of a service, in a folder that systemd reads.
 pub(crate) fn is_unit(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "service") && root_of(path).is_some()
 }
 
-/// The path before the folders of units.
+/// Returns the part of the path before the folder of units.
 fn root_of(path: &Path) -> Option<&Path> {
     let folder = path.parent()?.to_str()?;
     let mut roots = FOLDERS.iter().filter_map(|it| folder.strip_suffix(it));
     roots.next().map(Path::new)
 }
 
-/// Writes the change of a unit's environment as a separate drop-in; `None` if the two texts differ in more than the
-/// environment, or if a file besides the unit sets the same variable.
+/// Writes the change of a unit's environment as a separate drop-in. Returns `None` if the two texts differ in more than
+/// the environment, or if a file other than the unit sets the same variable.
 ///
 /// # Errors
-/// [`SwitchError::Exists`] if there is such a drop-in already.
+/// [`SwitchError::Exists`] if the drop-in exists already.
 pub(crate) fn drop_in_of(original: &Original, old: &str, new: &str) -> Result<Option<Edited>, SwitchError> {
     let path = original.path();
     let name = path.file_name().unwrap_or_default().to_string_lossy();

@@ -1,5 +1,5 @@
-//! Which processes' connections count: those that were seen to use the server with the account of the file, and others
-//! like them.
+//! Decides whose connections belong to the application: connections of processes that were seen to use the server with
+//! the file's account, and of processes like these.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -24,7 +24,7 @@ impl Kin {
             Home::Elsewhere => None,
         };
         Self {
-            // A program that was upgraded in the meantime is still the same program.
+            // If the program was upgraded in the meantime, the kernel adds this suffix; it still is the same program.
             program: process.program.as_deref().map(|it| {
                 let name = it.to_string_lossy();
                 PathBuf::from(name.trim_end_matches(" (deleted)"))
@@ -35,66 +35,69 @@ impl Kin {
     }
 }
 
-/// The processes of an application, as far as they are known.
+/// The processes of an application, as far as looptax knows them.
 #[derive(Debug, Clone, Default)]
 pub struct Application {
     kin: Vec<Kin>,
     pids: BTreeSet<u32>,
-    /// Processes that were seen to use the server themselves, unlike their master, which may run as root.
+    /// Processes that were seen to use the server themselves. Their master process does not use it, and may run as
+    /// root.
     users_of_server: BTreeSet<u32>,
     uids: BTreeSet<u32>,
-    /// Processes that have the same interpreter and user, but run another program.
+    /// Processes that have the same interpreter and user as the application, but run another program.
     bystanders: BTreeSet<u32>,
-    /// The titles of its processes, for the case that no unit or container distinguishes them from other programs with
-    /// the same interpreter and user.
+    /// The titles of the application's processes, needed if no unit or container distinguishes them from other programs
+    /// with the same interpreter and user.
     titles: BTreeSet<String>,
-    /// The user that the caller named, if no process of that user was seen.
+    /// The user that the caller passed, for the case that no process of this user was seen.
     user: Option<u32>,
-    /// The processes that have opened the application's file since it was written; `None` if this cannot be observed.
+    /// The processes that have opened the application's file since looptax wrote it; `None` if looptax cannot observe
+    /// this.
     readers: Option<BTreeSet<u32>>,
-    /// The pids of its processes that have sent requests to a server; they may have ended.
+    /// The pids of the application's processes that have sent requests to a server; these processes may have ended.
     asked: BTreeSet<u32>,
-    /// Commands that may end before looptax sees them.
+    /// Short commands, which may end before looptax sees them.
     commands: Vec<Started>,
 }
 
 /// A program that sent requests to the server.
 #[derive(Debug, Clone)]
 pub(super) struct Asker {
-    /// The process that sent them, or its parent, if it had ended before looptax saw it.
+    /// The process that sent the requests, or its parent if the process ended before looptax saw it.
     pub(super) process: Process,
-    /// The name that the requesting process gave itself.
+    /// The name of the process that sent the requests, as the process set it.
     pub(super) comm: String,
     /// Whether looptax saw the process before it ended.
     pub(super) is_seen: bool,
 }
 
-/// A short command, known by its own name and by the process that starts it.
+/// A short command, identified by its own name and by the process that starts it.
 #[derive(Debug, Clone)]
 struct Started {
     comm: String,
     by: Kin,
     by_title: String,
-    /// Whether looptax saw such a command before it ended; others like it can then be recognised by more than this.
+    /// Whether looptax saw this command before it ended. If so, the same command can later be recognised by other
+    /// properties too.
     is_seen: bool,
 }
 
-/// A worker has at most this many processes above it.
+/// The maximum number of ancestors of a worker that are followed.
 const MOST_ANCESTORS: usize = 16;
 
 impl Application {
-    /// Adds a process, and all that are like it.
+    /// Adds a process, and with it all processes like it.
     pub fn add(&mut self, process: &Process) {
         self.add_kin(process);
         self.users_of_server.insert(process.pid);
         self.uids.insert(process.uid);
     }
 
-    /// Adds a program that sent requests to the server, and other programs that are started in the same way.
+    /// Adds a program that sent requests to the server, and with it other programs that are started in the same way.
     pub(super) fn add_asker(&mut self, asker: &Asker) {
         self.add(&asker.process);
         let by = if asker.is_seen { process(asker.process.parent) } else { Some(asker.process.clone()) };
-        // The init process and root's programs start processes of every user.
+        // A parent that is init or a program of root is not added, because it starts processes of every user.
         let by = by.filter(|it| it.pid > 1 && it.uid == asker.process.uid);
         self.commands.extend(by.map(|by| Started {
             comm: asker.comm.clone(),
@@ -104,8 +107,8 @@ impl Application {
         }));
     }
 
-    /// Whether a process is a short command of the application. Without `is_any`, only commands count that can be
-    /// recognised by nothing else.
+    /// Whether a process is a short command of the application. If `is_any` is false, only commands count that looptax
+    /// has never seen running, because these cannot be recognised in any other way.
     fn is_command(&self, comm: &str, by: u32, is_any: bool) -> bool {
         let mut alike = self.commands.iter().filter(|it| it.comm == comm && (is_any || !it.is_seen)).peekable();
         alike.peek().is_some()
@@ -121,8 +124,8 @@ impl Application {
         self.titles.insert(title(process));
     }
 
-    /// Adds the workers of the processes that were added, and the workers of their master. A process that is like them
-    /// but runs separately belongs to another application.
+    /// Adds the workers of the processes that were added, and the workers of their master process. A process like them
+    /// that runs separately belongs to another application.
     pub fn know_the_others(&mut self) {
         let known: Vec<Process> = { self.pids.iter() }.filter_map(|pid| process(*pid)).collect();
         let mut family = Vec::new();
@@ -144,8 +147,8 @@ impl Application {
         self.bystanders = bystanders;
     }
 
-    /// Keeps only the processes of this user; if no process is known, every process of this user counts as the
-    /// application's.
+    /// Keeps only the processes of this user. If no process is known afterwards, every process of this user counts as
+    /// the application's.
     pub(crate) fn retain(&mut self, uid: u32) {
         self.user = Some(uid);
         self.kin.retain(|it| it.uid == uid);
@@ -155,18 +158,18 @@ impl Application {
         self.users_of_server.retain(is_its);
     }
 
-    /// The user that the caller named.
+    /// Returns the user that the caller passed.
     pub(crate) fn user(&self) -> Option<u32> {
         self.user
     }
 
-    /// Whether a process belongs to the unit or container of a process that was added.
+    /// Whether a process belongs to the same unit or container as a process that was added.
     fn is_of_a_unit(&self, process: &Process) -> bool {
         let kin = Kin::new(process);
         kin.unit.is_some() && self.kin.contains(&kin)
     }
 
-    /// Whether nothing is known about the application: not its program, its user, or the readers of its file.
+    /// Whether looptax knows neither the application's program, nor its user, nor the readers of its file.
     pub fn is_unknown(&self) -> bool {
         self.kin.is_empty() && self.user.is_none() && self.readers.is_none()
     }
@@ -181,8 +184,9 @@ impl Application {
         }
     }
 
-    /// Whether the process that sent requests to a server belongs to the application; a process that has ended is
-    /// judged by what it did before. `client` has the present facts about that process.
+    /// Whether the process that sent requests to a server belongs to the application. A process that has ended is
+    /// judged by its earlier requests, by the files that it opened, and by its name and parent. `client` is the
+    /// process, or its parent if the process has ended.
     pub(crate) fn has_asked(&mut self, end: &End, client: Option<&Process>) -> bool {
         let End { pid, parent, comm, has_ended } = end;
         let has_read = || self.readers.as_ref().is_some_and(|it| it.contains(pid));
@@ -195,7 +199,7 @@ impl Application {
         has
     }
 
-    /// Whether a process has opened the file, or was started by a process that had opened it.
+    /// Whether a process or one of its ancestors has opened the file.
     fn is_reader(of: &Process, readers: &BTreeSet<u32>) -> bool {
         let mut above = Some(of.clone());
         for _ in 0..MOST_ANCESTORS {
@@ -208,7 +212,7 @@ impl Application {
         false
     }
 
-    /// Whether a process of the application was seen.
+    /// Whether looptax saw a process of the application.
     pub fn is_seen(&self) -> bool {
         !self.kin.is_empty()
     }
@@ -228,7 +232,7 @@ impl Application {
         if !self.is_seen() {
             let is_users = self.user.is_none_or(|it| it == process.uid);
             return match &self.readers {
-                // systemd reads a unit's file of variables, and sets them for the process.
+                // systemd reads a unit's environment file, and sets the variables for the processes of the unit.
                 Some(readers) if readers.contains(&1) && self.user.is_some() => {
                     is_users && (Kin::new(process).unit.is_some() || Self::is_reader(process, readers))
                 }
@@ -241,19 +245,19 @@ impl Application {
             || self.is_command(&process.name, process.parent, false)
     }
 
-    /// Whether a socket that this user owns may be the application's.
+    /// Whether the application may own a socket that this user owns.
     pub fn has_user(&self, uid: u32) -> bool {
         self.kin.iter().any(|it| it.uid == uid) || !self.is_seen() && self.user == Some(uid)
     }
 
-    /// Whether a process that was added, or one like it, is running now. Short commands, such as those of cron, come
-    /// and go, so a process that was never seen running does not count as missing.
+    /// Whether a process that was added, or a process like it, is running at present. Short commands, such as cron
+    /// jobs, start and end, so a process that was never seen running does not count as missing.
     pub fn runs(&self) -> bool {
         let lives = |pid: &u32| process(*pid).is_some_and(|it| self.has(&it));
         self.pids.iter().any(lives) || looptax_host::discover::any_process(|it| self.has(it))
     }
 
-    /// Lists the application's processes for a person: `php-fpm8.2 812, 813 and 4 more`.
+    /// Lists the application's processes for a person, such as `php-fpm8.2 812, 813 and 4 more`.
     pub fn words(&self) -> String {
         let names = self.pids.iter().filter_map(|pid| process(*pid));
         let mut names: Vec<String> = names.map(|it| format!("{} {}", it.program_name(), it.pid)).collect();
@@ -263,8 +267,8 @@ impl Application {
         names.join(", ") + &more
     }
 
-    /// Returns a running process of the application, to find out its environment and rights: one that uses the server,
-    /// if any still does.
+    /// Returns a running process of the application, to find out its environment and rights; a process that uses the
+    /// server, if there still is one.
     pub fn example(&self) -> Option<Process> {
         let running = |pids: &BTreeSet<u32>| -> Vec<Process> { pids.iter().filter_map(|pid| process(*pid)).collect() };
         let all = running(&self.pids);
@@ -277,8 +281,8 @@ impl Application {
     }
 }
 
-/// Whether the process is looptax: it sends requests to servers too, but is not an application; its file may have
-/// another name.
+/// Whether the process is looptax, which also sends requests to servers but is not an application. The executable of
+/// looptax may have another name.
 pub(super) fn is_looptax(process: &Process) -> bool {
     let is_own_file = || process.program.is_some() && process.program == std::env::current_exe().ok();
     process.program_name() == "looptax" || is_own_file()
@@ -292,13 +296,13 @@ pub(super) fn named(process: Option<&Process>) -> String {
 }
 
 /// Returns the words that distinguish programs with the same interpreter: the first words of the command line, without
-/// digits, since workers put their number there.
+/// digits, because workers have their number there.
 fn title(process: &Process) -> String {
     let words = process.arguments().into_iter().take(2).collect::<Vec<_>>().join(" ");
     words.chars().filter(|it| !it.is_ascii_digit()).collect()
 }
 
-/// Whether one process is the other's child, or both have the same master, which runs the same program.
+/// Whether one process is the other's child, or both have the same parent, and all of them run the same program.
 fn is_family(one: &Process, other: &Process) -> bool {
     let is_same_program = one.program.is_some() && one.program == other.program;
     if one.parent == other.pid || other.parent == one.pid {

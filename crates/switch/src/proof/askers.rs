@@ -1,5 +1,5 @@
-//! The programs that send requests to the server over TCP before anything is written: one of them may be the
-//! application.
+//! Collects the programs that send requests to the server over TCP before anything is written. One of these programs
+//! may be the application.
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
@@ -13,7 +13,7 @@ use super::watched::Watched;
 #[derive(Debug, Default)]
 pub(super) struct Askers {
     all: Vec<Asker>,
-    /// TCP connections that were open at the start and use other accounts, according to the server's list, each with
+    /// TCP connections that were open at the start and use other accounts, according to the server's list; each with
     /// the pid of its process.
     others: Vec<(SocketAddr, u32)>,
 }
@@ -35,12 +35,12 @@ impl Askers {
         self.others.push((from, pid));
     }
 
-    /// Returns all programs, except those that still have a connection with another account; `open` lists the open
-    /// connections. If a short command ended before it was seen, but another one with the same name and parent was
-    /// seen, both are the same program.
+    /// Returns all programs, except programs that still have a connection with another account; `open` lists the open
+    /// connections. A short command that ended before looptax saw it counts as the same program as another command that
+    /// was seen and has the same name and parent.
     pub(super) fn all(&mut self, open: &BTreeSet<SocketAddr>) -> Vec<Asker> {
         let Self { mut all, others } = std::mem::take(self);
-        // A short connection may have been opened after the server listed its connections.
+        // A short connection may have been opened after the server listed its connections, so its pid is compared.
         let is_another_s = |pid: u32| others.iter().any(|(from, of)| *of == pid && open.contains(from));
         all.retain(|it| !is_another_s(it.process.pid));
         let seen: Vec<(String, u32)> =
@@ -68,7 +68,8 @@ mod tests {
         assert_eq!(n_of(&[asker("psql", &own, false), asker("psql", &child, true)]), 1);
         assert_eq!(n_of(&[asker("pg_isready", &own, false), asker("psql", &child, true)]), 2);
         assert_eq!(n_of(&[asker("psql", &own, false)]), 1);
-        // By the server's list its connection is another account's; it counts as long as that is open.
+        // According to the server's list, this connection uses another account; this excludes the program while the
+        // connection is open.
         let mut other = with(&[asker("psql", &own, true)], vec![(from, own.pid)]);
         assert_eq!(other.all(&BTreeSet::from([from])).len(), 0);
         let mut ended = with(&[asker("psql", &own, true)], vec![(from, own.pid)]);

@@ -1,5 +1,5 @@
-//! The kernel's count of requests by client and server, if looptax may count in the kernel: it sees even the shortest
-//! connection.
+//! Counts requests by client and server with the kernel, if looptax has the right to. The kernel counts even the
+//! shortest connection.
 
 use std::collections::BTreeMap;
 
@@ -8,17 +8,17 @@ use looptax_host::eyes::{Counted, Eyes, Reach};
 
 pub(super) struct Counter {
     eyes: Eyes,
-    /// Clients as they were before they ended, each with the kernel's name for it.
+    /// Clients as they were before they ended, by the pid and name under which the kernel counts them.
     known: BTreeMap<(u32, String), Client>,
 }
 
-/// The requests of one process at one address since the last look.
+/// The requests of one process to one address since the last call of [`Counter::look`].
 #[derive(Debug)]
 pub(super) struct Asking {
     pub(super) counted: Counted,
-    /// The process that sent the requests; its parent, if it had ended before looptax saw it.
+    /// The process that sent the requests; its parent, if the process ended before looptax saw it.
     pub(super) client: Option<Process>,
-    /// Whether it uses libpq; `None` if it had ended before looptax saw it.
+    /// Whether the process uses libpq; `None` if the process ended before looptax saw it.
     pub(super) has_libpq: Option<bool>,
 }
 
@@ -28,16 +28,16 @@ struct Client {
     has_libpq: Option<bool>,
 }
 
-/// When there are more clients than this, looptax forgets them.
+/// The maximum number of clients that are remembered; if there are more, all are forgotten.
 const MOST_KNOWN: usize = 20_000;
 
 impl Counter {
-    /// `None` if looptax may not count in the kernel.
+    /// Starts counting; `None` if looptax may not count in the kernel.
     pub(super) fn open() -> Option<Self> {
         Eyes::open(Reach::Here).ok().map(|eyes| Self { eyes, known: BTreeMap::new() })
     }
 
-    /// Returns the requests since the last look.
+    /// Returns the requests since the last call.
     pub(super) fn look(&mut self) -> Vec<Asking> {
         let counted = self.eyes.look().map(|it| it.counted).unwrap_or_default();
         let asking = |counted: Counted| {
@@ -54,7 +54,7 @@ impl Counter {
         if end.has_ended {
             let parent = || {
                 let parent = process(end.parent)?;
-                // A process that started another looptax did not send these requests itself.
+                // The parent of another looptax process did not send these requests itself.
                 let is_looptax = end.comm == "looptax";
                 let asking =
                     if is_looptax { Process { name: end.comm.clone(), program: None, ..parent } } else { parent };

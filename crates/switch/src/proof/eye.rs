@@ -1,8 +1,7 @@
-//! The server's own view, over logins that stay open: which sessions use the account, and how many connections there
-//! were.
+//! Asks the server, over logins that stay open, which sessions use the account and how many connections there were.
 //!
-//! looptax keeps one login over each transport, since MySQL and MariaDB show an account only its own sessions, and the
-//! socket's account may differ from that of TCP.
+//! looptax keeps one login over each transport, because MySQL and MariaDB show an account only its own sessions, and
+//! the account over the socket may differ from the account over TCP.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -29,12 +28,12 @@ impl Drop for Eye {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Session {
     pub(super) id: u64,
-    /// The client's address; `None` for the socket.
+    /// The client's address; `None` for a session over the socket.
     pub(super) from: Option<SocketAddr>,
 }
 
 impl Eye {
-    /// Logs in as the account over TCP.
+    /// Logs in over TCP with the application's account.
     pub(super) fn open(address: &Address, tcp: SocketAddr, limits: Limits) -> Self {
         Self {
             over_tcp: log_in(address, &Endpoint::Tcp(tcp), limits).ok(),
@@ -43,17 +42,17 @@ impl Eye {
         }
     }
 
-    /// Logs in over the socket too. Returns the reason if that fails, or if it does not help.
+    /// Also logs in over the socket. Returns the reason if the login fails, or if this server lists no sessions.
     pub(super) fn open_socket(&mut self, address: &Address, socket: &Path, limits: Limits) -> Option<String> {
         match log_in(address, &Endpoint::Unix(socket.to_owned()), limits) {
             Ok(conversation) => self.over_socket = Some(conversation),
             Err(why) => return Some(why),
         }
-        // In this case the kernel's view of the application has to be enough.
+        // Without a list of sessions, what the kernel shows of the application has to be enough.
         (!lists_sessions(address.protocol)).then(|| "the server does not list its connections".to_owned())
     }
 
-    /// Whether the server lists the sessions over TCP to this login.
+    /// Whether the server lists the sessions over TCP to looptax's login.
     pub(super) fn sees_tcp(&self) -> bool {
         self.over_tcp.as_ref().is_some_and(|it| lists_sessions(it.protocol()))
     }
@@ -62,7 +61,7 @@ impl Eye {
         self.over_tcp.is_none() && self.over_socket.is_none()
     }
 
-    /// Returns the server's login method over the socket, if looptax logged in there and the server has several
+    /// Returns the server's login method over the socket, if looptax logged in over it and the server has several
     /// methods.
     pub(super) fn method(&mut self) -> Option<&'static str> {
         let conversation = self.over_socket.as_mut()?;
@@ -70,7 +69,7 @@ impl Eye {
         (conversation.protocol() != Protocol::Mysql || is_only_method(conversation)).then_some(method)
     }
 
-    /// Lists the account's sessions, except looptax's own, if the server reports their transport.
+    /// Lists the account's sessions, except looptax's own, if the server reports the sessions' transport.
     pub(super) fn sessions(&mut self) -> Result<Vec<Session>, String> {
         let own: Vec<u64> =
             { [&self.over_tcp, &self.over_socket].into_iter().flatten() }.map(Conversation::connection_id).collect();
@@ -90,7 +89,7 @@ impl Eye {
         Ok(found)
     }
 
-    /// Returns the server's counts so far; empty if it does not report them.
+    /// Returns the server's counts so far; empty if the server does not report them.
     pub(super) fn counts(&mut self) -> ServerCounts {
         let both = [&mut self.over_tcp, &mut self.over_socket];
         let asked = both.into_iter().flatten().find_map(|it| it.counts().ok());
@@ -110,11 +109,12 @@ pub(super) fn log_in(address: &Address, endpoint: &Endpoint, limits: Limits) -> 
     Conversation::open_as_wanted(address.protocol, endpoint, &login, sealing, limits).map_err(|error| error.to_string())
 }
 
-/// Whether MySQL or MariaDB uses only one plugin for the account, and never TLS. An account may see its own definition.
+/// Whether the account can log in with only one plugin, and the server never offers TLS, on MySQL or MariaDB. An
+/// account may read its own definition.
 fn is_only_method(conversation: &mut Conversation) -> bool {
     let offers_none = conversation.offers_tls() == Some(false);
     let shown = offers_none.then(|| conversation.query("SHOW CREATE USER CURRENT_USER()").ok()).flatten();
-    // MariaDB joins plugins by the first word, MySQL by the second.
+    // MariaDB joins plugins with OR, MySQL with AND.
     let joins_none = |text: &String| ![" OR ", " AND "].iter().any(|it| text.contains(it));
     shown.and_then(|rows| rows.first()?.first()?.as_ref().map(joins_none)).unwrap_or_default()
 }
@@ -128,7 +128,7 @@ fn session(seen: &ClientSeen) -> Option<Session> {
     Some(Session { id: seen.connection_id, from })
 }
 
-/// Redis without access lists, and memcached, have only one user.
+/// Returns the account's name. Redis without access lists, and memcached, have only one user.
 fn user_of(address: &Address) -> Option<String> {
     let named = address.user.clone();
     named.or_else(|| match address.protocol {

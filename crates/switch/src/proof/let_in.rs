@@ -1,29 +1,31 @@
-//! Whether the server admitted the application over the socket, and which observations show that.
+//! Decides whether the server admitted the application over the socket, and which observations show that.
 //!
-//! Each conclusion also holds if other programs use the same account there, or are refused. Called by `seen`, which
-//! judges.
+//! Each conclusion stays true if other programs use the same account over the socket, or are refused. Called by `seen`,
+//! which judges.
 
 use looptax_host::eyes::{Counted, Counts};
 use looptax_model::dsn::Protocol;
 
 use super::seen::{Asks, FEWEST_COUNTED, Seen};
 
-/// More TCP connections than this may have used a port twice, which counts only once.
+/// The maximum number of TCP connections that are used as a count. Among more connections, two may have used the same
+/// port, and would count as one.
 const MOST_COUNTED: u64 = 1000;
 
-/// The start message, and two messages of SCRAM.
+/// The maximum number of turns of a PostgreSQL login: the start message, and two messages of SCRAM. A turn is a message
+/// of the client and the server's answer.
 const MOST_OF_METHOD: u64 = 3;
 
-/// The turns of any plugin of MySQL and MariaDB, and two turns of TLS.
+/// The maximum number of turns of a MySQL or MariaDB login with any plugin, including two turns of TLS.
 const MOST_OF_PLUGINS: u64 = 6;
 
-/// Returns the largest number of turns that can belong to logins if the server refused all of them; `None` if it is not
-/// known. `method` is the login method of all accounts that the application may use, if that is known.
+/// Returns the largest number of turns that can belong to logins if the server refused all of them; `None` if the
+/// number is not known. `method` is the login method of all accounts that the application may use, if it is known.
 ///
 /// # Source
-/// MySQL and MariaDB: the answer to the greeting, another method, a request for the server's key, the password, and
-/// before these two turns of TLS. PostgreSQL: requests for GSSAPI and for TLS, the start, and one turn for a password
-/// or two for SCRAM; over a socket libpq sends neither of the first two (`fe-connect.c`).
+/// MySQL and MariaDB: the answer to the greeting, another method, a request for the server's key, the password; before
+/// these, two turns of TLS. PostgreSQL: requests for GSSAPI and for TLS, the start, and one turn for a password or two
+/// turns for SCRAM. Over a socket libpq requests neither GSSAPI nor TLS (`fe-connect.c`).
 pub(super) fn most_login_turns(
     protocol: Protocol,
     method: Option<&str>,
@@ -36,8 +38,8 @@ pub(super) fn most_login_turns(
         Protocol::Postgres => {
             let of_method = method.map_or(MOST_OF_METHOD, turns_of);
             let most = n_opened * if has_libpq == Some(true) { of_method } else { of_method + 2 };
-            // A process that ended before it was seen may have been a short command that uses libpq; no further turn of
-            // it will come.
+            // A process that ended before looptax saw it may have been a short command that uses libpq. It sends no
+            // further turns.
             let is_over = has_libpq.is_none() && counted.client.as_ref().is_some_and(|it| it.has_ended);
             Some(if is_over { most.min(counted.counts.n_turns()) } else { most })
         }
@@ -45,17 +47,17 @@ pub(super) fn most_login_turns(
     }
 }
 
-/// Returns the least number of turns if each of these connections logs in; `None` if it is not known.
+/// Returns the smallest number of turns if each of these connections logs in; `None` if the number is not known.
 pub(super) fn least_login_turns(protocol: Protocol, method: Option<&str>, n_opened: u64) -> Option<u64> {
     match protocol {
-        // One turn: the answer to the greeting, or to AUTH.
+        // A login has one turn: the answer to the greeting, or to AUTH.
         Protocol::Mysql | Protocol::Redis => Some(n_opened),
         Protocol::Postgres => method.map(|it| n_opened * turns_of(it)),
         _ => None,
     }
 }
 
-/// The turns of a `PostgreSQL` login with a method.
+/// Returns the turns of a `PostgreSQL` login with this method.
 fn turns_of(method: &str) -> u64 {
     match method {
         "none" => 1,
@@ -64,8 +66,8 @@ fn turns_of(method: &str) -> u64 {
     }
 }
 
-/// The turns of a MySQL or MariaDB login without TLS, if the account has only this plugin: the answer to the greeting,
-/// a change from the greeting's plugin to this one, and the plugin's further messages.
+/// Returns the turns of a MySQL or MariaDB login without TLS, if the account has only this plugin: the answer to the
+/// greeting, a change from the greeting's plugin to this plugin, and the plugin's further messages.
 fn turns_of_plugin(plugin: &str) -> u64 {
     match plugin {
         "mysql_native_password" | "client_ed25519" => 2,
@@ -73,14 +75,15 @@ fn turns_of_plugin(plugin: &str) -> u64 {
     }
 }
 
-/// Whether a server of this protocol may refuse a client that has connected.
+/// Whether a server of this protocol may refuse a client after the client has connected.
 fn has_logins(protocol: Protocol) -> bool {
     matches!(protocol, Protocol::Mysql | Protocol::Postgres | Protocol::Redis | Protocol::Mongodb)
 }
 
 impl Seen {
-    /// Returns how many connections came over the socket, by the server's count: all except those that the kernel saw
-    /// over TCP, and those that were refused. It is useless if the kernel may not see all connections over TCP.
+    /// Returns the number of connections over the socket, derived from the server's count: all connections, less those
+    /// that the kernel saw over TCP, and less refused ones. The number is not usable, and 0 is returned, if the kernel
+    /// may have missed connections over TCP.
     pub(super) fn n_counted_over_socket(&self) -> u64 {
         let is_known = (self.n_over_socket > 0 || self.is_tcp_seen_whole) && self.held.is_empty();
         let is_countable = is_known && self.n_over_tcp < MOST_COUNTED;
@@ -89,8 +92,8 @@ impl Seen {
         if rest < FEWEST_COUNTED { 0 } else { rest }
     }
 
-    /// Whether the server admitted the application over the socket: its own processes came, and the server accepted
-    /// them. Other programs may use the same account there.
+    /// Whether the server admitted the application over the socket: the application's own processes connected, and the
+    /// server accepted them. Other programs may use the same account over the socket.
     pub(super) fn is_over_socket(&self) -> bool {
         self.has_come_itself() && (self.n_listed > 0 || self.is_let_in_unasked() || self.is_let_in_by_count())
     }
@@ -100,15 +103,16 @@ impl Seen {
         self.n_of_application > 0 || self.by_kernel.is_some_and(|it| it.n_opened > 0)
     }
 
-    /// Whether the server admitted the client, if looptax cannot ask the server: the server answers more than refused
-    /// logins, or its own count of refusals is zero, or a page of the application works as before.
+    /// Whether the server admitted the client, if looptax cannot ask the server. This is shown by more answers than
+    /// refused logins can get, by a count of refusals that the server keeps at zero, or by a page of the application
+    /// that works as before.
     fn is_let_in_unasked(&self) -> bool {
         let lets_all_in = self.is_asked || self.protocol.is_some_and(|it| !has_logins(it));
         let is_answered = self.by_kernel.map_or(lets_all_in, |it| it.n_turns > 0);
         self.unasked.is_some() && is_answered && (lets_all_in || self.has_worked() || self.n_refused == Some(0))
     }
 
-    /// Whether more of the application's requests were answered than refused logins can have.
+    /// Whether the application got more answers than refused logins can get.
     fn has_worked(&self) -> bool {
         self.by_kernel.is_some_and(|it| it.of_logins.is_some_and(|most| it.n_turns > most))
     }
@@ -122,13 +126,14 @@ impl Seen {
         let is_not_refused = |n: u64| self.n_refused.is_some_and(|refused| n > refused);
         match self.protocol {
             Some(Protocol::Mysql) => has_worked || now.n_turns > 0 && is_not_refused(before.n_opened),
-            // A server refuses a login at the first request, so each request counts. A connection that is still open is
-            // in the server's list, unless it belongs to another account, as one of another program of the same user.
+            // Redis refuses a login at the first request, so each request counts. A connection that is still open is in
+            // the server's list, unless it uses another account, such as the account of another program of the same
+            // user.
             Some(Protocol::Redis) => now.n_opened > self.n_not_listed && is_not_refused(before.n_turns),
             Some(Protocol::Postgres) => {
                 let refused = self.n_opened_by_all.checked_sub(self.n_counted.unwrap_or(0));
-                // A counted connection may not have been seen yet, since the two counts are not taken at the same
-                // instant.
+                // The server may have counted a connection that the kernel's count does not contain yet, because the
+                // two counts are taken at different times.
                 let is_more = refused.is_none_or(|it| now.n_opened >= it + FEWEST_COUNTED);
                 has_worked || self.n_counted.is_some() && is_more
             }
@@ -136,8 +141,8 @@ impl Seen {
         }
     }
 
-    /// Whether the application connected and disconnected, although a server that counts every accepted client cannot
-    /// have counted any in that time.
+    /// Whether the application connected and disconnected although the server, which counts every client that it
+    /// admits, cannot have counted any client in that time.
     pub(super) fn is_wholly_refused(&self) -> bool {
         let counts_who_is_in = self.protocol == Some(Protocol::Postgres) && !self.is_unknown;
         let has_come = self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED);
@@ -145,8 +150,8 @@ impl Seen {
         counts_who_is_in && has_come && is_none_in
     }
 
-    /// Whether the application connected more than once and closed each connection, and the server answered no more
-    /// than its logins. A client of Redis may send its login and its requests together, so there the server must also
+    /// Whether the application connected more than once, closed each connection, and got no answers except those to its
+    /// logins. A client of Redis may send its login and its requests together. For Redis the server must therefore also
     /// have refused as many logins.
     pub(super) fn asks_nothing(&self) -> bool {
         let is_refused = self.n_refused.is_some_and(|it| it >= self.asked_before.n_turns.max(FEWEST_COUNTED));
@@ -156,15 +161,15 @@ impl Seen {
         is_known && self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED && is_no_more(it))
     }
 
-    /// Whether the server admitted the client, if only the server counts, by the connections that are left over. It
-    /// holds only if no other client connects.
+    /// Whether the server admitted the client, if there are only the server's counts: judged by the connections that
+    /// are left after all known ones. This proves something only if no other client connects.
     fn is_let_in_by_rest(&self) -> bool {
         let is_alone = self.strangers.is_empty() && !self.is_looptax_about;
         let rest = self.n_counted_over_socket();
         match self.protocol {
-            // PostgreSQL counts the connections that it admitted.
+            // PostgreSQL counts only connections that it admitted.
             Some(Protocol::Postgres) => is_alone && rest > 0,
-            // MySQL and MariaDB also count connections that never log in, and those stay open.
+            // MySQL and MariaDB also count connections that never log in, and such connections stay open.
             Some(Protocol::Mysql) => is_alone && rest >= self.n_open_of_application + FEWEST_COUNTED,
             _ => false,
         }
@@ -191,21 +196,21 @@ mod tests {
             ..Seen::default()
         };
         assert!(holds(&seen, 3));
-        // Those that are open may never have logged in.
+        // The open connections may never have logged in.
         seen.n_open_of_application = 2;
         assert!(!holds(&seen, 3));
         seen.n_open_of_application = 0;
-        // Another looptax logs in, or somebody else came.
+        // Another looptax process may have logged in, or another program connected.
         seen.is_looptax_about = true;
         assert!(!holds(&seen, 3));
         seen.is_looptax_about = false;
         seen.strangers = ["mariadb 9".to_owned()].into();
         assert!(!holds(&seen, 3));
         seen.strangers.clear();
-        // All of them came over TCP.
+        // All connections came over TCP.
         seen.n_over_tcp = 4;
         assert!(!holds(&seen, 3));
-        // Redis counts also those that said nothing.
+        // Redis also counts connections that sent nothing.
         seen = Seen { n_over_tcp: 1, protocol: Some(Protocol::Redis), ..seen };
         assert!(!holds(&seen, 3));
     }
@@ -223,13 +228,13 @@ mod tests {
         };
         assert!(!holds(&with(Protocol::Postgres, Some(asks(6, Some(6)))), 3));
         assert!(holds(&with(Protocol::Postgres, Some(asks(7, Some(6)))), 3));
-        // Without the kernel's count only who is let in anyway is.
+        // Without the kernel's count, only a server that admits every client counts as having admitted this one.
         assert!(!holds(&with(Protocol::Postgres, None), 3));
         assert!(holds(&with(Protocol::Memcached, None), 3));
         assert!(!holds(&with(Protocol::Memcached, Some(asks(0, None))), 3));
         assert!(holds(&with(Protocol::Memcached, Some(asks(1, None))), 3));
         assert!(holds(&Seen { is_asked: true, ..with(Protocol::Postgres, None) }, 3));
-        // A server that reports refusals elsewhere, and has zero of them.
+        // Redis needs a count of refusals that is zero.
         assert!(!holds(&with(Protocol::Redis, Some(asks(4, None))), 3));
         assert!(holds(&Seen { n_refused: Some(0), ..with(Protocol::Redis, Some(asks(4, None))) }, 3));
     }
@@ -255,30 +260,30 @@ mod tests {
             asked_before,
             ..base.clone()
         };
-        // As many connections as were refused, and a question each.
+        // As many connections as refusals, with one request each.
         assert!(!holds(&with(Protocol::Mysql, asks(3, 3), asks(3, 3)), 3));
         assert!(holds(&with(Protocol::Mysql, asks(4, 4), asks(4, 4)), 3));
-        // One whose refusal is not counted yet, or who said nothing.
+        // A connection whose refusal is not counted yet, and connections that sent nothing.
         assert!(!holds(&with(Protocol::Mysql, asks(4, 4), asks(3, 3)), 3));
         assert!(!holds(&with(Protocol::Mysql, asks(9, 0), asks(9, 0)), 3));
-        // More questions than a login has.
+        // More requests than a login has.
         assert!(holds(&with(Protocol::Mysql, asks(1, 7), asks(0, 0)), 3));
         assert!(!holds(&with(Protocol::Redis, asks(1, 3), asks(1, 3)), 3));
         assert!(holds(&with(Protocol::Redis, asks(1, 4), asks(1, 4)), 3));
-        // A connection that is open and not in the list is another account's.
+        // An open connection that is not in the server's list uses another account.
         let open = Seen { n_not_listed: 1, ..with(Protocol::Redis, asks(1, 4), asks(1, 4)) };
         assert!(!holds(&open, 3));
         assert!(holds(&Seen { n_listed: 1, ..open.clone() }, 3));
         assert!(holds(&Seen { by_kernel: Some(asks(2, 8)), ..open }, 3));
-        // Of eleven that anybody opened nine were let in.
+        // All programs together opened eleven connections; the server admitted nine of them.
         let mut postgres = Seen { n_opened_by_all: 11, ..with(Protocol::Postgres, asks(2, 6), asks(2, 6)) };
         assert!(!holds(&postgres, 3));
-        // One more may be the one that was counted and not seen.
+        // One more connection may be the one that the server counted and the kernel did not.
         postgres.by_kernel = Some(asks(3, 9));
         assert!(!holds(&postgres, 3));
         postgres.by_kernel = Some(asks(4, 9));
         assert!(holds(&postgres, 3));
-        // A server that counts nothing.
+        // A server that reports no counts.
         postgres.n_counted = None;
         assert!(!holds(&postgres, 3));
     }

@@ -1,4 +1,4 @@
-//! The lines that the server logs while an application tries to connect: they show the cause in the server's own words.
+//! Reads the lines that the server logs while an application tries to connect; they contain the server's own reason.
 
 use std::fs::File;
 use std::io::{Read, Seek, SeekFrom};
@@ -7,20 +7,20 @@ use looptax_host::discover::Process;
 use looptax_host::{FileId, kernel};
 use rustix::fs::{FileType, fstat};
 
-/// Read at most this many bytes of the added text.
+/// The maximum number of bytes of the added text that are read.
 const MOST_BYTES: u64 = 256 << 10;
 const MOST_LINES: usize = 3;
 /// Words in log lines about a refused client, in lower case.
 const TELLING: [&str; 5] =
     ["access denied", "fatal", "authentication failed", "no pg_hba.conf entry", "too many connections"];
 
-/// The log files that a server has open, held open by looptax, each with its length at the start.
+/// The log files that a server has open. looptax holds them open too, each with the file's length at the start.
 #[derive(Debug, Default)]
 pub(super) struct Logs(Vec<(File, u64)>);
 
 impl Logs {
-    /// Finds them among the files that the process has open and its user may read; empty if looptax may not inspect the
-    /// process.
+    /// Finds the log files among the files that the process has open and its user may read; empty if looptax may not
+    /// inspect the process.
     pub(super) fn find(server: &Process) -> Self {
         let names = kernel::names(server.file("fd")).into_iter().flatten();
         let mut known: Vec<FileId> = Vec::new();
@@ -42,7 +42,7 @@ impl Logs {
             let Ok(stat) = fstat(&file) else { continue };
             let is_ordinary = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
             let id = FileId::from(&stat);
-            // A process may have a file open that its user could not read.
+            // A process may have a file open that its user may not read.
             if is_ordinary && !known.contains(&id) && server.viewer().may_read(&stat) {
                 known.push(id);
                 found.push((file, u64::try_from(stat.st_size).unwrap_or(0)));
@@ -51,7 +51,7 @@ impl Logs {
         Self(found)
     }
 
-    /// Returns the last lines since the start about a refused client.
+    /// Returns the last lines about a refused client that were added since the start.
     pub(super) fn telling_lines(&self) -> Vec<String> {
         let added = self.0.iter().filter_map(|(file, from)| {
             let mut file: &File = file;

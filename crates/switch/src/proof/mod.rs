@@ -1,11 +1,10 @@
-//! Whether an application came over the socket: what the kernel and the server saw after the change, and the
-//! conclusions.
+//! Proves whether an application uses the socket, from what the kernel and the server report after the change.
 //!
-//! `application` decides whose connections count, and `askers` are the programs that may be the application. `counter`
-//! asks the kernel, `eye` the server, `page` requests a page of the application, and `log` reads the server's log.
-//! `watch` uses all of them to look again and again at what is `watched`; `seen` holds the results and judges them;
-//! `let_in` knows which results show that the server admitted the application. `watches` are the watches over all
-//! connections that move. Nothing is written here.
+//! `application` decides whose connections count, and `askers` collects the programs that may be the application.
+//! `counter` gets counts from the kernel, `eye` from the server, `page` requests a page of the application, and `log`
+//! reads the server's log. `watch` uses these modules to inspect repeatedly what is `watched`. `seen` holds the results
+//! and judges them; `let_in` knows which results show that the server admitted the application. `watches` holds the
+//! watches over all connections that move. These modules write nothing.
 
 mod application;
 mod askers;
@@ -38,7 +37,7 @@ pub use watch::Watch;
 pub use watched::Watched;
 pub use watches::Watches;
 
-/// The evidence that a switch worked, or that everything works again after the old files are back.
+/// Collects the evidence that a switch worked, or that everything works again after the old files are back.
 ///
 /// [`carry_out`](crate::carry_out) calls the methods in this order.
 pub trait Proof {
@@ -46,7 +45,7 @@ pub trait Proof {
         Vec::new()
     }
 
-    /// Whether only a page can prove the switch.
+    /// Whether only a page of the application can prove the switch.
     fn needs_page(&self) -> bool {
         false
     }
@@ -54,17 +53,17 @@ pub trait Proof {
     /// Requests a page before the switch.
     ///
     /// # Errors
-    /// If the page does not answer, or would prove nothing.
+    /// If the page does not answer, or could not prove anything.
     fn page_before(&self, url: &str) -> Result<Page, Failure> {
         Page::before(url)
     }
 
     fn moving(&mut self) -> Step;
 
-    /// Called when these files are about to be written.
+    /// Is called when these files are about to be written.
     fn begin(&mut self, _files: &[PathBuf]) {}
 
-    /// Waits until a server that has read its own file admits the application.
+    /// Waits until a server that has read its own new file admits the application.
     ///
     /// # Errors
     /// The step that failed.
@@ -75,12 +74,12 @@ pub trait Proof {
     /// Waits until a server that has read its old file listens as before.
     ///
     /// # Errors
-    /// If the server does not.
+    /// If the server does not listen as before within the time limit.
     fn server_is_as_before(&mut self, _within: Duration, _stop: &AtomicBool) -> Result<(), SwitchStep> {
         Ok(())
     }
 
-    /// Waits, after the reload with this index, for what the next reload needs.
+    /// After the reload with this index, waits for what the next reload needs.
     ///
     /// # Errors
     /// The step that failed.
@@ -88,48 +87,49 @@ pub trait Proof {
         Ok(())
     }
 
-    /// Called when a command of looptax has made programs read the files, or when another program does that now.
+    /// Is called when a command of looptax has made programs read the files, or when another program is about to do
+    /// that.
     fn files_are_read(&mut self, _by_command: bool) {}
 
     fn look(&mut self);
 
-    /// Judges the state so far; `is_last` if no time is left, `is_asked` if a page of the application is requested
-    /// continuously.
+    /// Judges the observations so far. `is_last` means that no time is left, `is_asked` that a page of the application
+    /// is requested continuously.
     fn judge(&mut self, is_last: bool, is_asked: bool) -> Option<Judged>;
 
-    /// The page has to stay as before for this long.
+    /// Returns how long the page has to stay as it was before the switch.
     fn page_settles(&self) -> Duration {
         Duration::ZERO
     }
 
-    /// Why a page differs from before, if that is known.
+    /// Returns the reason why a page differs from before, if it is known.
     fn cause(&mut self) -> Option<SwitchStep> {
         None
     }
 
-    /// Returns further facts for a person.
+    /// Returns further facts about the switch, for a person.
     fn notes(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Returns lines about a refusal that the server has logged since the start.
+    /// Returns the lines about a refusal that the server has logged since the start.
     fn log_lines(&self) -> Vec<String> {
         Vec::new()
     }
 
-    /// Called when the old files are back and about to be read; no wait for a peer may be longer than `limit`.
+    /// Is called when the old files are back and about to be read; from then on no wait for a peer may exceed `limit`.
     fn old_files_are_back(&mut self, _limit: Option<Duration>) {}
 
-    /// Returns the command that reloads the old files, for the processes that are running now: a reload may have
-    /// replaced them.
+    /// Returns the command that reloads the old files, adapted to the processes that run at present: an earlier reload
+    /// may have replaced them.
     fn reload_now(&self, _idx: usize, line: &Line) -> Line {
         line.clone()
     }
 
-    /// Waits, after a reload of the old files, for what the next reload needs, or for the end of the last reload.
+    /// After a reload of the old files, waits for what the next reload needs; after the last reload, waits for its end.
     fn after_old_reload(&mut self, _idx: usize, _is_last: bool) {}
 
-    /// Returns the evidence that everything works again, without a page.
+    /// Returns evidence other than a page that everything works again.
     fn works_again(&mut self) -> Option<&'static str> {
         None
     }
@@ -138,11 +138,11 @@ pub trait Proof {
 /// The conclusion from all observations.
 #[derive(Debug)]
 pub enum Judged {
-    /// The switch works; the steps name the evidence.
+    /// The switch works; the steps contain the evidence.
     Holds(Vec<SwitchStep>),
     Fails(SwitchStep),
-    /// No connection came, so nothing is known.
+    /// No connection came, so nothing is known; the text describes this.
     Unproved(String),
-    /// looptax cannot see the result from where it runs, as the plan said.
+    /// looptax cannot see the result from where it runs, as the plan announced.
     Unseen(String),
 }

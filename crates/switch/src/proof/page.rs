@@ -1,5 +1,5 @@
-//! A page of the application, requested before and after the switch. looptax compares its status, and the lines that
-//! two requests before the switch had in common.
+//! Requests a page of the application before and after the switch. Compares the page's status, and the lines that were
+//! the same in two requests before the switch.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -12,15 +12,15 @@ use looptax_wire::http::{Buffers, HttpError, Limited, Limits, Request, exchange,
 
 use crate::clock::Since;
 
-/// Time limit for connecting, and for each wait for the server.
+/// The time limit for connecting, and for each wait for the server.
 const PATIENCE: Duration = Duration::from_secs(15);
-/// Time limit for a whole page. A page that takes longer cannot be compared: a stream of events has no end.
+/// The time limit for a whole page. A page that takes longer, such as an endless stream of events, cannot be compared.
 const WHOLE: Duration = Duration::from_secs(30);
-/// Compare at most this many bytes of a page.
+/// The maximum number of bytes of a page that are compared.
 const COMPARED_BYTES: usize = 4 << 20;
-/// A flag that is never set, for requests that no caller ends.
+/// A flag that is never set, for requests that no caller interrupts.
 static GOING_ON: AtomicBool = AtomicBool::new(false);
-/// Pause between the two requests before the switch, so that a clock on the page has moved on.
+/// The pause between the two requests before the switch. It is long enough for a clock on the page to change.
 const APART: Duration = Duration::from_millis(1100);
 
 /// A page as it was before the switch.
@@ -35,20 +35,20 @@ pub struct Page {
     lines: Vec<Option<String>>,
     /// The page's lines at the last request.
     last: Vec<String>,
-    /// Time limit for connecting, and for each wait for the server.
+    /// The time limit for connecting, and for each wait for the server.
     patience: Duration,
-    /// Time limit for each whole request.
+    /// The time limit for each whole request.
     whole: Duration,
-    /// Whether two requests had different numbers of lines: then only the page's status and size count.
+    /// Whether two requests gave different numbers of lines. Then only the page's status and size are compared.
     is_unsteady: bool,
 }
 
-/// The result if a page differs from before.
+/// How a page differs from before.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Differs {
     /// The difference, for a person.
     pub(crate) how: String,
-    /// Whether a visitor got no page: no answer, or an error.
+    /// Whether the request failed: no answer, or an error.
     pub(crate) is_failure: bool,
 }
 
@@ -61,7 +61,7 @@ impl Page {
     /// Requests the page twice.
     ///
     /// # Errors
-    /// If it is not a page of this machine, does not answer, or already answers with an error.
+    /// If the page is not on this machine, does not answer, or already answers with an error.
     pub fn before(url: &str) -> Result<Self, Failure> {
         let mut page =
             Self::parse(url).map_err(|why| Failure::usage(format!("--url: {why}"), "pass a page of this machine"))?;
@@ -81,8 +81,9 @@ impl Page {
         Ok(page)
     }
 
-    /// Makes a page that has not been requested yet. Names are looked up in this machine's own list: a name server's
-    /// answer does not matter here, and a static program cannot ask the system's library.
+    /// Parses a URL into a page that has not been requested yet. Names are looked up only in this machine's own list: a
+    /// name server's answer does not matter for a page of this machine, and a static program cannot use the system's
+    /// resolver.
     fn parse(url: &str) -> Result<Self, String> {
         let page = WebPage::parse(url, &crate::diagnose::own_address)?;
         let headers = [
@@ -107,7 +108,7 @@ impl Page {
         })
     }
 
-    /// Requests the page, until the caller sets `is_over`.
+    /// Requests the page; stops if the caller sets `is_over`.
     fn ask(&self, is_over: &AtomicBool) -> Result<Answer, HttpError> {
         let start = Since::now();
         let opened = self.address.open(&self.tls, self.patience);
@@ -127,13 +128,14 @@ impl Page {
         Failure::usage(format!("{what}: {failure:#}"), hint)
     }
 
-    /// Requests the page again and returns the difference. A line that changes from one request to the next no longer
-    /// counts.
+    /// Requests the page again and returns the difference; `None` if it is as before. A line that changes between two
+    /// requests is no longer compared.
     pub(crate) fn differs(&mut self) -> Option<Differs> {
         self.differs_until(&GOING_ON)
     }
 
-    /// Compares the page in the same way; an endless page does not delay a caller that sets `is_over`.
+    /// Does the same as [`Self::differs`], but stops if the caller sets `is_over`, so that an endless page does not
+    /// delay the caller.
     pub(crate) fn differs_until(&mut self, is_over: &AtomicBool) -> Option<Differs> {
         let failed = |how: String| Some(Differs { how, is_failure: true });
         let answer = match self.ask(is_over) {
@@ -164,7 +166,7 @@ impl Page {
         })
     }
 
-    /// Whether each line is as before. Lines that also differ from the last request no longer count.
+    /// Whether each compared line is as before. A line that also differs from the last request is no longer compared.
     fn forgets_what_moves(&mut self, last: &[String]) -> bool {
         let mut is_alike = true;
         for (idx, (line, now)) in self.lines.iter_mut().zip(&self.last).enumerate() {
@@ -180,7 +182,7 @@ impl Page {
         is_alike
     }
 
-    /// Sets both time limits for the requests from now on.
+    /// Sets both time limits for all later requests.
     pub(crate) fn hurry(&mut self, limit: Duration) {
         (self.patience, self.whole) = (limit, limit);
     }
@@ -194,7 +196,7 @@ fn lines(body: &str) -> Vec<&str> {
     body.lines().collect()
 }
 
-/// The beginning of a page, for a person.
+/// Returns the beginning of a page, for a person.
 fn words(body: &str) -> String {
     match first_words(body.as_bytes()) {
         words if words.is_empty() => "it is empty".to_owned(),
@@ -210,7 +212,7 @@ mod tests {
 
     use super::*;
 
-    /// A server that gives these answers, one to each connection, and its URL.
+    /// Starts a server that gives these answers, one to each connection; returns its URL.
     fn serve(answers: Vec<String>) -> String {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let url = format!("http://{}/page", listener.local_addr().unwrap());

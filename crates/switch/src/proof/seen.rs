@@ -1,6 +1,6 @@
-//! Observations of one connection's clients since the files were written, and the conclusions from these.
+//! Holds the observations of one connection's clients since the files were written, and judges them.
 //!
-//! Plain data and one decision; this file looks at nothing itself.
+//! Plain data and one decision; this file inspects nothing itself.
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -8,23 +8,25 @@ use std::time::Duration;
 use looptax_model::dsn::Protocol;
 use looptax_model::record::StepCode;
 
-/// The application counts as moved only if it neither opens nor has a connection over TCP for this long.
+/// How long the application may neither open nor have a connection over TCP before it counts as moved.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
-/// A refusal has to last this long before it counts: a server may refuse a program that is restarting.
+/// How long a refusal has to last before it counts: a server may refuse clients while it or they restart.
 const MAY_BE_REFUSED: Duration = Duration::from_secs(5);
-/// If the server counted fewer connections than this, they prove nothing: one may be looptax's own login, counted late.
+/// The smallest count of connections by the server that proves something. A smaller count may be looptax's own login,
+/// counted late.
 pub(super) const FEWEST_COUNTED: u64 = 2;
 
-/// The requests of processes over the socket, by the kernel's count.
+/// Counts of some processes' requests over the socket, from the kernel.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Asks {
     pub(super) n_opened: u64,
-    /// Requests that were answered.
+    /// The number of requests that were answered.
     pub(super) n_turns: u64,
-    /// The largest number of these that can belong to logins if the server refused all logins; `None` if it is not
+    /// How many of `n_turns` can belong to logins at most, if the server refused all logins; `None` if this is not
     /// known.
     pub(super) of_logins: Option<u64>,
-    /// The least number of these if each connection logs in; `None` if the method is not known.
+    /// How many of `n_turns` belong to logins at least, if each connection logs in; `None` if the login method is not
+    /// known.
     pub(super) of_whole_logins: Option<u64>,
 }
 
@@ -48,76 +50,76 @@ impl Asks {
 #[expect(clippy::struct_excessive_bools, reason = "each was seen or not")]
 pub(super) struct Seen {
     pub(super) protocol: Option<Protocol>,
-    /// Why looptax cannot ask the server over the socket; `None` if it can.
+    /// The reason why looptax cannot ask the server over the socket; `None` if it can.
     pub(super) unasked: Option<String>,
     /// The application's requests over the socket; `None` if looptax may not count in the kernel.
     pub(super) by_kernel: Option<Asks>,
-    /// The same requests at the second-to-last time that the server was asked for its counts.
+    /// `by_kernel` as it was at the second-to-last time when the server was asked for its counts.
     pub(super) asked_before: Asks,
-    /// All connections that any program opened, over any way, by the kernel's count. They are counted from before the
-    /// start, since the server may later count a client that was just connecting.
+    /// The connections that any program opened over any transport, counted by the kernel. Counting begins before the
+    /// files are written, because the server may count a client late that was just connecting.
     pub(super) n_opened_by_all: u64,
-    /// Those of `n_opened_by_all` that are not the application's.
+    /// How many of `n_opened_by_all` are not the application's.
     pub(super) n_opened_by_others: u64,
     /// The largest number of sessions over the socket that the server listed at one time, less other programs'
-    /// connections there: at least this many were the application's.
+    /// connections to the socket. At least this many sessions were the application's.
     pub(super) n_listed: u64,
     /// Whether nothing identifies the application, so that any client may belong to it.
     pub(super) is_unknown: bool,
-    /// TCP connections that the kernel counted for processes that had ended when looptax looked at them.
+    /// The TCP connections that the kernel counted for processes that ended before looptax inspected them.
     pub(super) n_tcp_of_unknown: u64,
-    /// Whether another looptax process is running, whose logins the server counts.
+    /// Whether another looptax process is running; the server also counts its logins.
     pub(super) is_looptax_about: bool,
-    /// Connections of the application's processes to the socket, as the kernel lists them.
+    /// The connections of the application's processes to the socket, according to the kernel's list.
     pub(super) n_of_application: u64,
-    /// Those of `n_of_application` that are open now.
+    /// How many of `n_of_application` are open at present.
     pub(super) n_open_of_application: u64,
-    /// Those of `n_of_application` that are open now and were open at the look before.
+    /// How many of `n_of_application` are open at present and were already open at the previous inspection.
     pub(super) n_lasting_of_application: u64,
-    /// The processes that made them, as far as they were seen.
+    /// The processes that made these connections, as far as looptax saw them.
     pub(super) over_socket: BTreeSet<String>,
-    /// Connections to the socket that were opened since the file was written and are open now, beyond the sessions
-    /// that the server lists for the account.
+    /// The connections to the socket that were opened since the file was written and are open at present, less the
+    /// sessions that the server lists for the account.
     pub(super) n_not_listed: u64,
-    /// Other programs that connected to the socket and are known not to be the application.
+    /// Other programs that connected to the socket, and that looptax knows are not the application.
     pub(super) strangers: BTreeSet<String>,
-    /// All connections to the socket, as the kernel lists them.
+    /// The number of all connections to the socket, according to the kernel's list.
     pub(super) n_over_socket: u64,
-    /// All connections over TCP, as the kernel lists them, including closed ones.
+    /// The number of all connections over TCP, including closed ones, according to the kernel's list.
     pub(super) n_over_tcp: u64,
-    /// Connections that the server counted; `None` if it does not count.
+    /// The number of connections that the server counted; `None` if the server does not count.
     pub(super) n_counted: Option<u64>,
-    /// The largest number of connections that the server can have counted: it may count late some that were open
-    /// before.
+    /// The largest number of connections since the start that the server can have counted. `n_counted` may be smaller,
+    /// because the server may count some connections late that were opened before.
     pub(super) n_counted_at_most: Option<u64>,
-    /// Whether the kernel saw every connection that the server counted before anything was written. If so, connections
-    /// that the kernel does not see over TCP came another way.
+    /// Whether, before anything was written, the kernel saw every connection that the server counted. If so, a
+    /// connection that the kernel does not see over TCP came over another transport.
     pub(super) is_tcp_seen_whole: bool,
-    /// Logins that the server refused; `None` if it does not report that.
+    /// The number of logins that the server refused; `None` if the server does not report it.
     pub(super) n_refused: Option<u64>,
-    /// When the first connection came over the socket.
+    /// When the first connection over the socket was seen.
     pub(super) first_over_socket: Option<Duration>,
-    /// Processes of the application that hold a TCP connection from before.
+    /// The application's processes that still hold a TCP connection from before the switch.
     pub(super) held: BTreeSet<String>,
-    /// When the application last had a TCP connection open, whenever it was opened.
+    /// When the application was last seen with an open TCP connection, whenever the connection was opened.
     pub(super) last_open_over_tcp: Option<Duration>,
     /// Whether a page of the application is requested continuously.
     pub(super) is_asked: bool,
     pub(super) over_tcp: Vec<OverTcp>,
-    /// When the application was reloaded: earlier connections may come from the old file.
+    /// When the application was reloaded. Earlier connections may come from the old file.
     pub(super) reloaded: Duration,
-    /// TCP connections of processes like the application's that were too short to show their account.
+    /// The number of TCP connections of processes like the application's that were too short to show their account.
     pub(super) n_unclear: u64,
     /// Other programs that use the account over TCP.
     pub(super) others: BTreeSet<String>,
-    /// When logins were first refused while none was admitted.
+    /// Since when logins have been refused and none was admitted.
     pub(super) refused_since: Option<Duration>,
-    /// Since when the server has not answered, and its last error.
+    /// Since when the server has not answered, with its last error.
     pub(super) gone: Option<(Duration, String)>,
-    /// Whether processes of the application were running before, and none is running now.
+    /// Whether processes of the application were running before, and no such process is running at present.
     pub(super) is_application_gone: bool,
-    /// Whether the server was used over TCP before anything was written, by the application or by a process that ended
-    /// before looptax saw it.
+    /// Whether the application, or a process that ended before looptax saw it, used the server over TCP before anything
+    /// was written.
     pub(super) was_used: bool,
     /// Whether a command of looptax made the application read its files.
     pub(super) is_read_by_command: bool,
@@ -128,35 +130,35 @@ pub(super) struct Seen {
 pub(super) struct OverTcp {
     pub(super) who: String,
     pub(super) at: Duration,
-    /// The server's number for the connection, if the server reports one.
+    /// The server's number of the session, if the server reports a number.
     pub(super) session: Option<u64>,
-    /// Whether the server still lists the connection.
+    /// Whether the server still lists the session.
     pub(super) is_open: bool,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Judgement {
-    /// The application has moved; the text names the evidence.
+    /// The application has moved; the text contains the evidence.
     Holds(String),
     Fails(StepCode, String),
-    /// No connection came, so nothing is known.
+    /// No connection came, so nothing is known; the text describes this.
     Unproved(String),
 }
 
 impl Seen {
-    /// Whether the kernel has so far seen all connections that the server counted.
+    /// Whether the kernel has so far seen every connection that the server counted.
     pub(super) fn is_seen_whole(&self) -> bool {
         self.n_over_tcp > 0 && self.n_counted == Some(self.n_over_tcp)
     }
 
-    /// Whether the connections over the socket prove a move: the application has to be known, or a page of it has to be
-    /// requested continuously.
+    /// Whether the connections over the socket prove that the application moved. For that, the application has to be
+    /// known, or a page of the application has to be requested continuously.
     fn is_proof(&self) -> bool {
         self.is_over_socket() && (!self.is_unknown || self.is_asked)
     }
 
-    /// Whether a program that may be the application connected to the socket: other programs are refused for their own
-    /// reasons.
+    /// Whether a program that may be the application connected to the socket. Refusals of other programs do not count,
+    /// because they have other reasons.
     fn has_come(&self) -> bool {
         let n_counted = self.n_counted.unwrap_or(0).saturating_sub(self.n_over_tcp);
         let by_count = self.is_tcp_seen_whole && n_counted >= FEWEST_COUNTED;
@@ -169,7 +171,7 @@ impl Seen {
         self.has_come() && self.n_refused.map_or_else(|| self.is_wholly_refused(), |it| it > others)
     }
 
-    /// Notes, from what was seen until `now`, the times that later judgements need.
+    /// Updates the times that later judgements need, from the observations until `now`.
     pub(super) fn pass(&mut self, now: Duration) {
         if self.is_over_socket() {
             self.first_over_socket.get_or_insert(now);
@@ -186,7 +188,7 @@ impl Seen {
         !self.held.is_empty() || self.over_tcp.iter().any(|it| it.is_open)
     }
 
-    /// Decides, if that is possible already; `is_last` if no time is left.
+    /// Judges the observations; `None` if no judgement is possible yet. `is_last` means that no time is left.
     pub(super) fn judge(&self, now: Duration, is_last: bool) -> Option<Judgement> {
         if let Some((since, why)) = &self.gone
             && (is_last || now >= *since + MAY_BE_REFUSED)
@@ -207,8 +209,8 @@ impl Seen {
         is_last.then(|| self.at_the_end())
     }
 
-    /// The processes that opened a TCP connection after the application was reloaded, or still hold one that they
-    /// opened since the start.
+    /// Returns the processes that opened a TCP connection after the application was reloaded, or that opened one since
+    /// the start and still hold it.
     fn still_over_tcp(&self) -> BTreeSet<&str> {
         let still = { self.over_tcp.iter() }.filter(|it| it.is_open || it.at >= self.reloaded);
         still.map(|it| &*it.who).collect()
@@ -241,7 +243,7 @@ impl Seen {
             return Judgement::Fails(StepCode::StillOverTcp, words);
         }
         if self.was_used && self.is_read_by_command {
-            // A client that fails before it connects, for example because of a wrong path, is not seen at all.
+            // A client that fails before it connects, for example because of a wrong path, cannot be seen at all.
             let words = format!("{}; the server was used before the reload", self.words_of_nothing());
             return Judgement::Fails(StepCode::NothingConnected, words);
         }
@@ -277,7 +279,7 @@ pub(super) mod tests {
         seen.is_read_by_command = true;
         assert_eq!(fails_with(&seen, 60, true), Some(StepCode::NothingConnected));
         assert_eq!(fails_with(&seen, 59, false), None);
-        // Nothing used it before: it may be one that connects once a day.
+        // Nothing used the server before: the application may be one that connects once a day.
         seen.was_used = false;
         assert!(matches!(seen.judge(S(60), true), Some(Judgement::Unproved(_))));
         seen = Seen {
@@ -296,7 +298,7 @@ pub(super) mod tests {
         let mut seen = Seen { n_listed: 1, n_of_application: 1, first_over_socket: Some(S(1)), ..Seen::default() };
         assert!(!holds(&seen, 2));
         assert!(holds(&seen, 3));
-        // A worker of the old configuration came later.
+        // A worker with the old configuration connects later.
         seen.over_tcp = vec![over_tcp("php 7", 4, true)];
         assert!(!holds(&seen, 5));
         assert!(!holds(&seen, 6));
@@ -342,7 +344,7 @@ pub(super) mod tests {
         };
         assert!(!holds(&seen, 4));
         assert_eq!(fails_with(&seen, 6, false), Some(StepCode::LoginsRefused));
-        // Another client is refused, which never connected to the socket.
+        // The refused logins are those of another client, which never connected to the socket.
         let others = Seen {
             n_counted: Some(2),
             n_refused: Some(2),
@@ -368,10 +370,10 @@ pub(super) mod tests {
         seen.pass(S(1));
         assert_eq!(fails_with(&seen, 5, false), None);
         assert_eq!(fails_with(&seen, 6, false), Some(StepCode::LoginsRefused));
-        // One that waits for an answer still, or somebody who may have been let in.
+        // A connection that still waits for an answer, and a client that the server may have admitted.
         assert_eq!(fails_with(&Seen { n_lasting_of_application: 1, ..seen.clone() }, 6, true), None);
         assert_eq!(fails_with(&Seen { n_counted_at_most: Some(1), ..seen.clone() }, 6, true), None);
-        // Who came may be somebody else.
+        // The clients that connected may be another program's.
         assert_eq!(fails_with(&Seen { is_unknown: true, ..seen }, 6, true), None);
     }
 
@@ -381,7 +383,7 @@ pub(super) mod tests {
             protocol: Some(Protocol::Postgres),
             by_kernel: Some(Asks { n_opened: 8, n_turns, of_logins: Some(40), of_whole_logins }),
             n_of_application: 8,
-            // Others are let in.
+            // The server admits other programs.
             n_counted: Some(9),
             n_opened_by_all: 17,
             ..Seen::default()
@@ -395,7 +397,7 @@ pub(super) mod tests {
         assert_eq!(fails_with(&redis(Some(8)), 60, true), Some(StepCode::LoginsRefused));
         assert_eq!(fails_with(&redis(Some(0)), 60, true), None);
         assert_eq!(fails_with(&redis(None), 60, true), None);
-        // One that waits, and one who may be somebody else.
+        // A connection that still waits, and clients that may be another program's.
         assert_eq!(fails_with(&Seen { n_lasting_of_application: 1, ..with(24, Some(24)) }, 60, true), None);
         assert_eq!(fails_with(&Seen { is_unknown: true, ..with(24, Some(24)) }, 60, true), None);
     }
@@ -439,7 +441,7 @@ pub(super) mod tests {
         };
         let Some(Judgement::Holds(words)) = seen.judge(S(3), false) else { panic!("{seen:?}") };
         assert!(words.contains("the server was not asked"), "{words}");
-        // One that may refuse it.
+        // A server that may refuse the login.
         let seen = Seen { protocol: Some(Protocol::Mysql), ..seen };
         let Some(Judgement::Unproved(words)) = seen.judge(S(60), true) else { panic!("{seen:?}") };
         assert!(words.contains("login was accepted") && words.contains("lists no connections"), "{words}");

@@ -1,4 +1,4 @@
-//! Looks at one connection's clients again and again, in the kernel's list and the server's.
+//! Inspects one connection's clients repeatedly, in the kernel's list and the server's list. One inspection is a look.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -23,22 +23,22 @@ use super::watched::Watched;
 
 pub struct Watch {
     of: Watched,
-    /// Time limits for the server's answers.
+    /// The time limits for the server's answers.
     limits: Limits,
     outlook: Option<Outlook>,
     eye: Eye,
     application: Application,
     was_running: bool,
     logs: Logs,
-    /// When counting began.
+    /// The time when counting began.
     start: Since,
     known_tcp: BTreeSet<(SocketAddr, SocketAddr)>,
     known_inodes: BTreeSet<u64>,
     known_sessions: BTreeSet<u64>,
-    /// The application's connections to the socket since counting began; then looptax's own.
+    /// The inodes of the application's connections to the socket since counting began; then looptax's own.
     own_inodes: BTreeSet<u64>,
     our_inodes: BTreeSet<u64>,
-    /// The connections over the socket that are listed or open now, each with the look at which that began.
+    /// The connections over the socket that the server lists, and those that are open, each with its first look.
     listed_since: BTreeMap<u64, u64>,
     open_since: BTreeMap<u64, u64>,
     n_looks: u64,
@@ -46,38 +46,38 @@ pub struct Watch {
     clients: BTreeMap<SocketAddr, Process>,
     /// The process that holds the client's end of each connection to the socket.
     over_socket: BTreeMap<u64, Process>,
-    /// TCP connections that are open now.
+    /// The TCP connections that are open at present.
     open_tcp: BTreeSet<SocketAddr>,
     /// The application's TCP connections, whenever they were opened.
     own_tcp: BTreeMap<SocketAddr, String>,
-    /// The application's TCP connections from before counting began.
+    /// The application's TCP connections that were opened before counting began.
     earlier_tcp: BTreeMap<SocketAddr, String>,
     base: ServerCounts,
     counted: Since,
-    /// The kernel's counts when the server was last asked for its counts.
+    /// The kernel's counts at the time when the server was last asked for its counts.
     asked_then: Asks,
-    /// Whether the application is only a guess: no user of the account may read the file.
+    /// Whether the application is only a guess, because no user of the account may read the file.
     is_guessed: bool,
     /// Connections to the socket that were open when counting began.
     earlier_inodes: BTreeSet<u64>,
-    /// Whether the application had one of them at the last look, and could still send requests over it.
+    /// Whether the application had one of `earlier_inodes` open at the last look, and could still use it.
     is_earlier_open: bool,
     /// The login method of the server or pooler over the socket.
     method: Option<&'static str>,
-    /// The clients over TCP before anything is written, as long as the application is not known.
+    /// The clients over TCP before anything is written, collected while the application is not known.
     askers: Askers,
     seen: Seen,
 }
 
-/// Pause between two requests for the server's counts, which are expensive.
+/// The pause between two requests for the server's counts; such requests are expensive.
 const BETWEEN_COUNTS: Duration = Duration::from_millis(500);
-/// Wait this long for short connections before anything is written: a page every second opens one.
+/// How long to wait for a short connection before anything is written: a page that is requested every second opens one.
 const CALIBRATED_WITHIN: Duration = Duration::from_secs(1);
 const BETWEEN_CALIBRATIONS: Duration = Duration::from_millis(50);
 
 impl Watch {
-    /// Takes the first look, before anything is written: the application is the named processes and those that use the
-    /// account over TCP; with `user`, only that user's processes.
+    /// Takes the first look, before anything is written. The application consists of the processes in `named` and those
+    /// that use the account over TCP; with `user`, only of that user's processes.
     pub fn begin(of: Watched, named: &[Process], user: Option<u32>) -> Self {
         let mut application = Application::default();
         for process in named {
@@ -90,7 +90,7 @@ impl Watch {
         watch
     }
 
-    /// A watch over the same server after its restart, which ended all connections.
+    /// Returns a watch over the same server after the server restarted, which ended all connections.
     pub(crate) fn of_restarted(&self, server: Server) -> Self {
         let of = Watched { server: Some(server), ..self.of.clone() };
         let mut watch = Self::begin_as(of, self.application.clone());
@@ -140,10 +140,10 @@ impl Watch {
         watch
     }
 
-    /// Continues when the socket is known: observations until now belong to the time before.
+    /// Continues with the socket that is now known. Earlier observations belong to the time before the switch.
     pub(crate) fn with_socket(mut self, of: Watched, named: &[Process]) -> Self {
         if !self.eye.sees_tcp() {
-            // Only the server's list over the socket shows which clients use the account.
+            // Without a list over TCP, only the server's list over the socket shows which clients use the account.
             return Self::begin(of, named, self.application.user());
         }
         let open = |it| self.eye.open_socket(&of.address, it, self.limits);
@@ -190,7 +190,7 @@ impl Watch {
         for from in others {
             self.own_tcp.remove(&from);
         }
-        // Containers have their own network namespace.
+        // Containers have their own network namespaces, and the application may be in one of them.
         let pids = self.application.pids();
         self.outlook = { self.of.server.as_ref() }.map(|it| Outlook::new(it, &pids));
         self.look();
@@ -210,10 +210,10 @@ impl Watch {
         self.restart();
     }
 
-    /// Learns, from connections before anything is written, whether the kernel sees every connection that the server
-    /// counts.
+    /// Determines, from connections before anything is written, whether the kernel sees every connection that the
+    /// server counts.
     ///
-    /// Connections that stay open need no count. If there were short ones before, this waits for one.
+    /// Connections that stay open need no count. If there were short connections before, this waits for one.
     pub fn calibrate(&mut self) {
         let begun = Since::now();
         loop {
@@ -235,7 +235,7 @@ impl Watch {
         self.limits = Limits { connect: limit, io: limit };
     }
 
-    /// Starts counting: connections until now are known.
+    /// Starts counting: connections until now are known, and do not count.
     pub fn restart(&mut self) {
         let unasked = self.seen.unasked.take();
         let Seen { is_tcp_seen_whole, was_used, protocol, n_opened_by_all, .. } = self.seen;
@@ -254,14 +254,14 @@ impl Watch {
         self.is_earlier_open = self.has_earlier();
     }
 
-    /// Notes that the application has read the new file: connections from now on come from it.
+    /// Notes that the application has read the new file. Connections from now on come from the new file.
     pub fn reloaded(&mut self, by_command: bool) {
         self.tick();
         self.seen.reloaded = self.start.elapsed();
         self.seen.is_read_by_command = by_command;
     }
 
-    /// The application, as far as it is known.
+    /// Returns the application, as far as looptax knows it.
     pub fn application(&self) -> &Application {
         &self.application
     }
@@ -272,7 +272,7 @@ impl Watch {
 
     pub fn tick(&mut self) {
         let now = self.start.elapsed();
-        // The server's count comes before the look: a connection between the two is then seen, and not counted.
+        // The server's count is read before the look, so that a connection between the two is seen, but not counted.
         if self.counted.elapsed() >= BETWEEN_COUNTS {
             self.count();
         }
@@ -297,7 +297,7 @@ impl Watch {
     }
 
     fn count(&mut self) {
-        // A login that was begun before the last count has been counted by now, if that count was long enough ago.
+        // A login that was started before the previous count has been counted by now, if that is long enough ago.
         if self.counted.elapsed() >= BETWEEN_COUNTS {
             self.seen.asked_before = std::mem::replace(&mut self.asked_then, self.seen.by_kernel.unwrap_or_default());
         }
@@ -310,7 +310,7 @@ impl Watch {
         self.seen.n_refused = since(now.n_refused, self.base.n_refused);
     }
 
-    /// Judges the state so far; `is_last` if no time is left, `is_asked` if a page is requested continuously.
+    /// Judges the observations so far. `is_last`: no time is left. `is_asked`: a page is requested continuously.
     pub fn judge(&mut self, is_last: bool, is_asked: bool) -> Option<Judgement> {
         if is_last {
             self.count();
@@ -322,12 +322,12 @@ impl Watch {
         self.seen.judge(self.start.elapsed(), is_last)
     }
 
-    /// Returns further facts about the connection.
+    /// Returns further facts about the connection, for a person.
     pub fn notes(&self) -> Vec<String> {
         self.seen.notes()
     }
 
-    /// Returns lines that the server has logged since the start about a refused client.
+    /// Returns the lines about a refused client that the server has logged since the start.
     pub fn log_lines(&self) -> Vec<String> {
         self.logs.telling_lines()
     }
@@ -337,12 +337,12 @@ impl Watch {
         !self.seen.over_tcp.is_empty() || self.seen.n_unclear > 0
     }
 
-    /// Whether a TCP connection of the application is open now, whenever it was opened.
+    /// Whether the application has a TCP connection open at present, whenever it was opened.
     pub fn is_still_over_tcp(&self) -> bool {
         self.own_tcp.keys().any(|from| self.open_tcp.contains(from))
     }
 
-    /// Whether each process of the application that was seen with a TCP connection has one now.
+    /// Whether each process of the application that was seen with a TCP connection has one at present.
     pub fn is_wholly_over_tcp(&self) -> bool {
         let open = self.own_tcp.iter().filter(|(from, _)| self.open_tcp.contains(from));
         let open: BTreeSet<&String> = open.map(|it| it.1).collect();
@@ -350,7 +350,7 @@ impl Watch {
         !open.is_empty() && self.own_tcp.iter().all(is_open)
     }
 
-    /// Returns the connections that are new since the last look, with the processes that hold them.
+    /// Returns the connections that are new since the last look, each with the process that holds it.
     fn look(&mut self) -> Vec<(Sighting, Option<Process>)> {
         let mut new = Vec::new();
         let all = { self.outlook.as_ref() }.map(Outlook::look).unwrap_or_default();
@@ -390,7 +390,7 @@ impl Watch {
         new
     }
 
-    /// Returns the sessions since the last request; `None` if the server was not asked, or does not answer.
+    /// Returns the sessions that are new since the last request; `None` if the server is not asked or is silent.
     fn ask(&mut self) -> Option<Vec<Session>> {
         if self.eye.is_shut() && self.seen.gone.is_none() {
             return None;
@@ -414,7 +414,7 @@ impl Watch {
         Some(all.filter(|it| self.known_sessions.insert(it.id)).collect())
     }
 
-    /// Logs in again, since the server may only have restarted; its counts then began at zero.
+    /// Logs in again, because the server may only have restarted; in this case its counts began at zero again.
     fn open_again(&mut self, why: Option<String>) {
         let now = self.start.elapsed();
         let (mut eye, _) = self.of.eye(self.limits);
@@ -448,9 +448,9 @@ impl Watch {
             return;
         }
         if self.seen.by_kernel.is_some() {
-            // The kernel's count shows whose connection it is, however short.
+            // The kernel's count shows whose connection it is, however short it was.
         } else if self.eye.sees_tcp() {
-            // The server shows which account it uses, if the connection lasts long enough.
+            // The server's list shows the connection's account, if the connection lasts long enough.
             self.seen.n_unclear += 1;
         } else {
             self.seen.over_tcp.push(OverTcp { who: named(holder), at: now, session: None, is_open: false });
@@ -468,12 +468,12 @@ impl Watch {
         }
     }
 
-    /// Whether the server counts a connection only when it has admitted the client.
+    /// Whether the server counts a connection only after it has admitted the client.
     pub(super) fn counts_late(&self) -> bool {
         self.of.address.protocol == Protocol::Postgres
     }
 
-    /// Adds what the kernel has counted since the last look.
+    /// Adds the requests that the kernel has counted since the last look.
     pub(super) fn take_asked(&mut self, all: &[Asking]) {
         let now = self.start.elapsed();
         let (protocol, is_earlier_open) = (self.of.address.protocol, self.is_earlier_open);
@@ -484,7 +484,7 @@ impl Watch {
         for Asking { counted, client, has_libpq } in all.iter().filter(|it| self.of.takes(&it.counted.asked)) {
             let n_opened = counted.counts.n_opened;
             let of_logins = most_login_turns(protocol, of_all, *has_libpq, counted);
-            // Requests over an earlier connection prove nothing about the new ones.
+            // Requests over an earlier connection prove nothing about new connections.
             let n_turns = if is_earlier_open { 0 } else { counted.counts.n_turns() };
             let of_whole_logins = least_login_turns(protocol, self.method, n_opened).filter(|_| !is_earlier_open);
             let asks = Asks { n_opened, n_turns, of_logins, of_whole_logins };
@@ -512,18 +512,18 @@ impl Watch {
         }
     }
 
-    /// Whether the application still has an earlier connection to the socket.
+    /// Whether the application still has a connection to the socket from before counting began.
     fn has_earlier(&self) -> bool {
         let earlier = self.earlier_inodes.iter().filter(|it| self.open_since.contains_key(it));
         earlier.filter_map(|it| self.over_socket.get(it)).any(|it| self.application.has(it))
     }
 
-    /// How many sessions over the socket must be the application's: those that the server has listed since some look,
-    /// less other programs' connections of all that time. A session that was listed before looptax read the kernel's
-    /// list, and still is, was open in between and belongs to some process.
+    /// Returns how many sessions over the socket must be the application's. Counts the sessions that the server has
+    /// listed since an earlier look, less other programs' connections in all that time: a session that the server
+    /// listed before and after looptax read the kernel's list was open in between, and belongs to some process.
     fn n_listed_alone(&self) -> u64 {
         let is_others = |it: &u64| !self.own_inodes.contains(it) && !self.our_inodes.contains(it);
-        // At least one look has to lie between.
+        // There has to be at least one look between the two lists.
         let alone = self.listed_since.values().filter(|it| **it < self.n_looks).map(|since| {
             let n_listed = self.listed_since.values().filter(|it| *it <= since).count();
             let n_others = self.open_since.iter().filter(|(inode, it)| **it <= since + 1 && is_others(inode)).count();
@@ -542,7 +542,7 @@ impl Watch {
         self.application.is_read_by(pids);
     }
 
-    /// Identifies the application by its TCP connections before anything is written, if only one program makes them.
+    /// Collects TCP clients before anything is written. If they are only one program, that program is the application.
     pub(super) fn learn(&mut self, all: &[Asking]) {
         let own = all.iter().filter(|it| self.of.takes(&it.counted.asked));
         self.seen.n_opened_by_all += own.map(|it| it.counted.counts.n_opened).sum::<u64>();
@@ -552,7 +552,7 @@ impl Watch {
         self.askers.take(all, &self.of);
     }
 
-    /// Makes the programs that were found the application.
+    /// Takes the programs that were found as the application, if they are all the same program.
     pub(super) fn has_learnt(&mut self) {
         let mut all = self.of.readers_of(self.askers.all(&self.open_tcp), |it| &it.process);
         if self.application.is_seen() {
@@ -578,7 +578,7 @@ impl Watch {
             return;
         };
         let holder = self.clients.get(&from);
-        // The kernel's count shows whose a short connection is, if it shows that for all of them.
+        // The kernel's count shows which program made a short connection, if it shows that for all connections.
         let is_told = self.seen.by_kernel.is_some() && self.of.is_whole && self.seen.n_tcp_of_unknown == 0;
         if holder.is_some_and(is_looptax) || holder.is_none() && is_told {
             return;
@@ -594,7 +594,7 @@ impl Watch {
     }
 }
 
-/// Returns the present connections, each with the look since which it has been there.
+/// Returns the present connections, each with the number of its first look.
 fn continued(before: &BTreeMap<u64, u64>, now: impl Iterator<Item = u64>, look: u64) -> BTreeMap<u64, u64> {
     now.map(|it| (it, before.get(&it).copied().unwrap_or(look))).collect()
 }

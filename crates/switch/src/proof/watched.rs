@@ -1,4 +1,4 @@
-//! The connection that a watch observes, and the application's file to which it belongs.
+//! The connection that a watch observes, and the application's file that contains the connection.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,25 +13,25 @@ use super::eye::{Eye, log_in};
 
 #[derive(Debug, Clone)]
 pub struct Watched {
-    /// The connection, for a person: `mysql at 127.0.0.1:3306`.
+    /// The connection's title for a person, such as `mysql at 127.0.0.1:3306`.
     pub title: String,
     /// The present address, with its password.
     pub address: Address,
     /// The present address as a TCP address.
     pub tcp: SocketAddr,
-    /// The socket that the connection will use; `None` until a plan knows it.
+    /// The socket that the connection will use; `None` until a plan determines it.
     pub socket: Option<PathBuf>,
-    /// The server behind both endpoints, if looptax sees it.
+    /// The server that listens on both endpoints, if looptax sees it.
     pub server: Option<Server>,
-    /// Whether no other connection of the application's file uses this address and stays on TCP.
+    /// Whether the application's file has no other connection that uses this address and stays on TCP.
     pub is_whole: bool,
-    /// The application's file before it is written.
+    /// The metadata of the application's file before the file is written.
     pub file: Option<Stat>,
 }
 
 impl Watched {
-    /// Returns those programs that may read the file, if any of them may: other programs with the same account have
-    /// their own files.
+    /// Returns those programs that may read the file; if none may, returns all. Other programs with the same account
+    /// have their own files.
     pub(super) fn readers_of<T>(&self, all: Vec<T>, process: impl Fn(&T) -> &Process) -> Vec<T> {
         let (readers, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|it| self.may_be_read_by(process(it)));
         if readers.is_empty() { others } else { readers }
@@ -52,19 +52,19 @@ impl Watched {
         self.server.as_ref().is_some_and(|it| it.kind.is_pooler())
     }
 
-    /// Returns the login method with which a pooler checks the account over the socket, for a pooler that looptax does
-    /// not ask; `None` if the method could not be determined.
+    /// Returns the login method with which a pooler checks the account over the socket; `None` if looptax could not
+    /// determine the method, or the server is not a pooler.
     pub(super) fn method_of_pooler(&self, limits: Limits) -> Option<&'static str> {
         let socket = self.socket.as_ref().filter(|_| self.is_pooler())?;
         log_in(&self.address, &Endpoint::Unix(socket.clone()), limits).ok()?.method()
     }
 
-    /// The server's own view over TCP and, if the socket is known, over the socket; also the reason if there is no view
+    /// Logs in over TCP and, if the socket is known, over the socket. Also returns the reason if looptax cannot ask
     /// over the socket.
     pub(super) fn eye(&self, limits: Limits) -> (Eye, Option<String>) {
         let kind = self.server.as_ref().map(|it| it.kind);
         if let Some(kind) = kind.filter(|it| it.is_pooler()) {
-            // The server behind the pooler answers such requests, and lists the pooler's connections.
+            // The server behind the pooler would answer such requests, and would list the pooler's connections.
             let why = format!("{kind} passes requests on to the server behind it");
             return (Eye::default(), Some(why));
         }

@@ -1,6 +1,6 @@
-//! The watches over all connections of an application that move, as one proof.
+//! Combines the watches over all connections of an application that move into one proof.
 //!
-//! Called by `carry` through [`Proof`]; each watch is `watch`.
+//! Called by `carry` through [`Proof`]. The module `watch` contains a single watch.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -14,19 +14,19 @@ use super::{Application, Judged, Judgement, Proof, Watch};
 use crate::journal::{MovedFrom, Step};
 use crate::step::step;
 
-/// A client that the server is just admitting connected less than this long ago.
+/// A client that connected less than this long ago may still be logging in.
 const ON_THE_WAY_IN: Duration = Duration::from_secs(1);
 
-/// A watch over each connection that moves.
+/// The watches over all connections that move, with the kernel's counts for them.
 #[derive(Default)]
 pub struct Watches {
     /// One watch for each server and account.
     pub all: Vec<Watch>,
-    /// Whether a connection without a watch moves, which is a container's.
+    /// Whether a connection moves that has no watch, because it is a container's connection.
     pub has_unwatched: bool,
-    /// The kernel's count of requests, from the time when a person agreed to the move.
+    /// The kernel's count of requests, which begins when a person has agreed to the move.
     counter: Option<Counter>,
-    /// The processes that open the files that were written.
+    /// Shows which processes open the written files.
     readers: Option<Readers>,
 }
 
@@ -46,7 +46,7 @@ impl Watches {
         self.all.iter_mut().for_each(|it| it.take_asked(&asked));
     }
 
-    /// Identifies the application by short connections, if the caller did not name it and no connection stays open.
+    /// Identifies the application by short connections, if the caller passed no process and no connection stays open.
     fn learn(&mut self) {
         let Some(counter) = &mut self.counter else { return };
         let asked = counter.look();
@@ -115,7 +115,7 @@ impl Proof for Watches {
         })
     }
 
-    /// Reports that a server is gone, which explains why the page fails.
+    /// Reports that a server no longer answers, because this explains a page that fails.
     fn cause(&mut self) -> Option<SwitchStep> {
         self.all.iter_mut().find_map(|watch| {
             let title = watch.watched().title.clone();

@@ -1,11 +1,11 @@
-//! The text of each judgement.
+//! Writes the text of each judgement.
 
 use std::collections::BTreeSet;
 
 use super::seen::{Asks, Seen, plural};
 
 impl Seen {
-    /// Names the processes that still hold connections from before the file was written.
+    /// Lists the processes that still hold connections from before the file was written.
     pub(super) fn words_of_held(&self) -> String {
         let came =
             if self.is_over_socket() { "others connected over the socket, and" } else { "nothing new connected:" };
@@ -13,7 +13,7 @@ impl Seen {
         format!("{came} {} still has its earlier connection over TCP: restart or reload it", who.join(", "))
     }
 
-    /// Describes the connections that came if none of them was the application's.
+    /// Describes the connections that came, if none of them was the application's.
     pub(super) fn words_of_nothing(&self) -> String {
         if self.is_unknown && self.has_come_itself() {
             let whose = self.whose();
@@ -136,7 +136,7 @@ impl Seen {
         format!("the server refused {n} {} and accepted none over the socket", plural(n, "login"))
     }
 
-    /// Returns further facts.
+    /// Returns further facts, for a person.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.others.is_empty() {

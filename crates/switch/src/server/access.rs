@@ -1,4 +1,4 @@
-//! The socket that a server gets: its place, and who may use it.
+//! Chooses the socket that a server gets: its path, and which users may use it.
 
 use std::path::{Path, PathBuf};
 
@@ -20,11 +20,11 @@ use crate::stack::rights;
 const WITH_GROUP: u32 = 0o770;
 const OPEN_TO_ALL: u32 = 0o777;
 const SETGID: u32 = 0o2000;
-/// The permission bits to write and search.
+/// The permission bits with which a user may create files in a folder: write and search.
 const MAY_MAKE: u32 = 0o3;
 const OTHERS_WRITE: u32 = 0o002;
 const STICKY: u32 = 0o1000;
-/// Folders that are emptied at boot.
+/// Folders that are emptied when the machine boots.
 const FORGETFUL: [&str; 2] = ["/run", "/var/run"];
 
 /// The commands that add a user to a group and remove it again.
@@ -33,8 +33,8 @@ pub(super) struct Joins {
     user: String,
     group: String,
     gid: u32,
-    /// The command to join. `None` if the user is already listed in the group and only has to be started again to run
-    /// with it: then nothing has to be taken back either.
+    /// The command to join the group. `None` if the user is already listed in the group, and the client only has to be
+    /// restarted to get the group; in this case nothing has to be undone either.
     pub(super) join: Option<String>,
     pub(super) leave: Option<String>,
 }
@@ -45,12 +45,12 @@ pub(super) struct Access {
     pub(super) mode: u32,
     has_mode: bool,
     joins: Option<Joins>,
-    /// Why the socket cannot be there, or why the client cannot reach it.
+    /// The reason why the socket cannot be at this path, or why the client cannot reach it.
     problem: Option<Unfit>,
     client: String,
 }
 
-/// Why a place does not suit the socket, and what to do.
+/// The reason why a path does not suit the socket, and what to do.
 #[derive(Debug)]
 struct Unfit {
     why: String,
@@ -63,8 +63,8 @@ impl Unfit {
     }
 }
 
-/// Chooses the place of the server's socket: the given path, the path that its file sets or proposes, or its usual
-/// place. If several are possible, the first one in a suitable folder is chosen.
+/// Chooses the path of the server's socket: the given path, else the path that the server's file sets or proposes, or
+/// the usual path. If several paths are possible, chooses the first one in a suitable folder.
 ///
 /// # Errors
 /// If the path is relative.
@@ -103,8 +103,8 @@ pub(super) fn socket(
     Ok(places.swap_remove(fit.unwrap_or_default()))
 }
 
-/// Checks the folder of a socket: the server has to be able to make one there, and no other user may be able to take
-/// its name.
+/// Checks the folder of a socket: the server has to be able to create the socket in it, and no other user may be able
+/// to replace the socket.
 fn fit_folder(socket: &Path, file: &ServerFile, server: &Process) -> Result<Stat, Unfit> {
     let folder = socket.parent().unwrap_or(socket);
     let shown = folder.display();
@@ -150,11 +150,11 @@ fn fit_folder(socket: &Path, file: &ServerFile, server: &Process) -> Result<Stat
     Ok(stat)
 }
 
-/// Returns the command that makes a socket's folder, and what keeps the folder over a reboot.
+/// Returns the command that makes a socket's folder, and how to keep the folder when the machine boots.
 fn how_to_make(folder: &Path, server: &Process) -> String {
     let (user, shown) = (user_name(server.uid), folder.display());
     let group = group_name(server.gid).unwrap_or_else(|| server.gid.to_string());
-    // The socket's own mode keeps other users out.
+    // The folder's mode lets all users in, because the socket's own mode keeps other users out.
     let make =
         format!("create it (`install -d -o {user} -g {group} -m 755 {shown}`), or choose another place: --socket PATH");
     let Some(above) = folder.parent().filter(|it| FORGETFUL.iter().any(|run| it.starts_with(run))) else {
@@ -190,7 +190,7 @@ impl Access {
         let folder = socket.parent().unwrap_or(socket).display();
         let why = match reach(socket, client).end {
             End::Missing { path } if Path::new(&path) == socket => None,
-            // It is a socket of an earlier start; servers replace it.
+            // The file is the socket of an earlier start, and servers replace such a socket.
             End::Refused | End::Denied if read::is_socket(socket) => None,
             End::Missing { path } => Some(format!("{} does not see {path}", client.shown)),
             End::Denied => Some(format!("{} may not go through {folder}", client.shown)),
@@ -219,8 +219,8 @@ impl Access {
         found
     }
 
-    /// Chooses the socket's mode: the file's own mode if that admits the client; otherwise the group mode if the client
-    /// is in the group or may join it; otherwise the mode that admits everybody.
+    /// Chooses the socket's mode: the mode in the server's file if it admits the client; else the mode for the group if
+    /// the client is in the group or may join it; else the mode that admits all users.
     fn let_in(&mut self, uid: u32, gid: u32, set: Option<u32>, client: &Client) {
         let is_root = rustix::process::geteuid().is_root();
         let us = || process(std::process::id()).map(|it| rights::User::of(&it));
@@ -286,7 +286,7 @@ impl Access {
         self.joins.clone()
     }
 
-    /// The client with its rights after it has joined.
+    /// Returns the client with the rights that it has after it has joined the group.
     pub(super) fn client_then(&self, mut client: Client) -> Client {
         if let (Some(joins), Some(Rights { groups, .. })) = (&self.joins, &mut client.rights) {
             groups.push(joins.gid);
@@ -295,7 +295,7 @@ impl Access {
     }
 }
 
-/// Whether a shell takes a name without quotes.
+/// Whether a shell accepts the name without quotes.
 fn is_plain(name: &str) -> bool {
     let is_fine = |c: char| c.is_ascii_alphanumeric() || "_-.".contains(c);
     !name.starts_with('-') && !name.is_empty() && name.chars().all(is_fine)

@@ -1,10 +1,10 @@
-//! Describes what a restart loses, by the server's own figures.
+//! Describes what a restart of the server loses, from the server's own figures.
 
 use looptax_bench::path::{BeforeRestart, Saved};
 
-/// Returns at least one sentence; `n_seen` is the number of connections that the kernel shows. `keeps_appending` is
-/// false if nothing shows that a restarted server reads an append-only file, which may have been switched on while the
-/// server ran.
+/// Returns at least one sentence. `n_seen` is the number of connections that the kernel shows. `keeps_appending` is
+/// false if nothing shows that the server will read its append-only file after a restart: the file may have been
+/// switched on only while the server ran.
 pub(super) fn words(asked: &BeforeRestart, n_seen: usize, port: u16, keeps_appending: bool) -> Vec<String> {
     let mut words = vec![match n_seen {
         0 => "no connection to it is open now".to_owned(),

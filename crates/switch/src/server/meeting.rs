@@ -1,5 +1,5 @@
-//! Which of two files is a server's own, and the evidence that the server of an application's connections reads that
-//! file.
+//! Determines which of two files is a server's own, and collects the evidence that the server to which the application
+//! connects reads that file.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -23,26 +23,28 @@ pub(super) struct Meeting<'a> {
     /// The application's file.
     pub(super) application: FileToSwitch<'a>,
     pub(super) server: &'a Server,
-    /// The address to which the application connects now.
+    /// The address to which the application connects at present.
     pub(super) tcp: SocketAddr,
-    /// The same address with its login.
+    /// The same address, with the login.
     pub(super) address: Address,
     /// The evidence that the server reads the file.
     pub(super) evidence: String,
-    /// The server's facts about itself; empty if it rejects the application's login.
+    /// The server's report about itself; empty if it rejects the application's login.
     pub(super) asked: BeforeRestart,
 }
 
 pub(super) enum Meets<'a> {
     There(Box<Meeting<'a>>),
-    /// One file is such a server's, and the connections of the other file already use a socket.
+    /// One file is a server's own, and the connections in the other file already use a socket.
     OnSocket,
-    /// One file is a server's, and no connection of the other file leads to a server that was seen to read it.
+    /// One file is a server's own, but no connection in the other file leads to a server that was seen to read it.
     Apart(Failure),
     NoServersFile,
 }
 
 impl<'a> Meeting<'a> {
+    /// Finds out how the two files belong together.
+    ///
     /// # Errors
     /// If a file cannot be read.
     pub(super) fn find(wish: Wish<'a>, own: &Path, survey: &'a Survey) -> Result<Meets<'a>, Failure> {
@@ -103,8 +105,8 @@ fn evidence(server: &Server, file: &ServerFile, text: &Text, asked: &BeforeResta
     let path = text.original.path();
     let arguments = process.arguments();
     let folder = kernel::link(process.file("cwd")).unwrap_or_default();
-    // Compares the server's name for a file with looptax's path: a service sees the same folders, except perhaps a
-    // separate `/tmp`.
+    // Compares the server's path of a file with looptax's path. A service sees the same folders as looptax, except that
+    // it may have its own `/tmp`.
     let is_it = |name: &str| read::real_path(&folder.join(name)).is_ok_and(|it| it == *path);
     if asked.config_file.as_deref().is_some_and(is_it) {
         return Some("asked the server for the file that it was started with".to_owned());

@@ -1,10 +1,11 @@
-//! A server's own file and an application's file as one switch: the server gets a socket, and the application uses it.
+//! Switches a server's own file and an application's file together: the server gets a socket, and the application uses
+//! it.
 //!
-//! `meeting` finds which of two files is a server's own, and that a connection of the other file leads to that server.
-//! `access` chooses the socket and its users, `loss` describes what a restart loses, and `others` finds the other
-//! programs that are connected. `proof` waits for the server and then watches the application.
-//! `looptax_advise::serving` has the text to write and its place. Nothing is written here: `carry` does that, the
-//! server's file first.
+//! `meeting` determines which of the two files is a server's own, and checks that a connection in the other file leads
+//! to that server. `access` chooses the socket and its users, `loss` describes what a restart loses, and `others` finds
+//! the other connected programs. `proof` waits for the server and then watches the application.
+//! `looptax_advise::serving` knows what to write where. These modules write nothing: `carry` writes, the server's file
+//! first.
 
 mod access;
 mod loss;
@@ -37,12 +38,12 @@ use meeting::{Meeting, Meets};
 use others::Others;
 use proof::ServerSide;
 
-/// Plans the switch of two files of which one is a server's own; `None` if neither is. `plain` plans the switch of only
-/// the application's file, if the server has a socket and its own file stays as it is.
+/// Plans the switch of two files of which one is a server's own; `None` if neither is. If the server has a socket and
+/// its own file stays unchanged, `plain` plans the switch of only the application's file.
 ///
 /// # Errors
-/// If one file is a server's, but no connection of the other leads to a server that was seen to read it; if there is no
-/// place for the socket; and the errors of planning an application's file.
+/// If one file is a server's own, but no connection in the other leads to a server that was seen to read it; if there
+/// is no suitable path for the socket; and the errors of planning an application's file.
 pub(crate) fn look_at<'a>(
     wish: Wish<'a>,
     other: &'a Path,
@@ -57,7 +58,7 @@ pub(crate) fn look_at<'a>(
             Meets::There(meeting) => {
                 let is_kept = meeting.server.has_socket() && is_in_container(meeting.server);
                 let subject = if is_kept { None } else { plan(wish, *meeting, survey)? };
-                // The server's file stays as it is.
+                // The server's file stays unchanged, so only the application's file is switched.
                 return subject.map_or_else(|| plain(wish), Ok).map(Some);
             }
             Meets::Apart(why) => apart = apart.or(Some(why)),
@@ -67,8 +68,8 @@ pub(crate) fn look_at<'a>(
     apart.map_or(Ok(None), Err)
 }
 
-/// `None` if the server has a socket, and the socket's queue is long enough or cannot be changed: then the server's
-/// file stays as it is.
+/// Plans the switch of both files. `None` if the server's file stays unchanged, because the server has a socket whose
+/// queue is long enough or cannot be changed.
 fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Option<Subject>, Failure> {
     let Meeting { file, text, application, server, tcp, address, evidence, asked } = meeting;
     refuse_container(server)?;
@@ -147,8 +148,8 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Option<
     Ok(Some(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(side) }))
 }
 
-/// Returns the new text of the server's file: with a socket and its mode if the server gets one, and with a longer
-/// queue.
+/// Returns the new text of the server's file: with a socket and its mode if the server gets a socket, and with a longer
+/// queue if it needs one.
 fn written(file: &ServerFile, text: &str, (named, mode): (&str, Option<u32>), backlog: Option<u32>) -> Written {
     let mut written = mode.map(|mode| file.listening(text, named, mode)).unwrap_or_default();
     if let Some(n) = backlog {
@@ -163,7 +164,7 @@ fn not_encoded() -> Failure {
     Failure::usage("the encoding of the server's file cannot represent the socket's path", "write the lines by hand")
 }
 
-/// Returns the commands that test the server's file and make the server read it, and those for the way back.
+/// Returns the commands that test the server's file and make the server read it, and the commands that undo this.
 fn commands(server: &Server, joins: Option<&Joins>, restart: &str) -> ServerCommands {
     let join = joins.and_then(|it| it.join.as_deref());
     let leave = joins.and_then(|it| it.leave.as_deref());
@@ -175,8 +176,8 @@ fn commands(server: &Server, joins: Option<&Joins>, restart: &str) -> ServerComm
 }
 
 /// Returns a point if looptax does not know the application's user, or which of the connected programs is the
-/// application: a wrong program would lose its server, or get rights to the socket. A server with accounts shows which
-/// connections are the application's.
+/// application: a wrong program would lose its server, or would get rights to the socket. For a server with accounts,
+/// the account shows which connections are the application's.
 fn whose(
     wish: Wish<'_>,
     owner: Option<u32>,
@@ -218,8 +219,8 @@ fn whose(
     )
 }
 
-/// If the short queue of the server's socket is the only thing that keeps a connection on TCP, judges the connection
-/// again with the queue length that will be written. Returns any other connection as it was found.
+/// If only the short queue of the server's socket keeps a connection on TCP, judges the connection again with the queue
+/// length that will be written. Returns any other connection unchanged.
 fn longer(mut found: Switchable, (queue, points): (&ToBeMade<'_>, &[Point]), backlog: &mut Option<u32>) -> Switchable {
     let fails = |it: &&Point| it.outcome == Outcome::Fail;
     let is_short = |it: &Point| it.code == PointCode::BacklogShort;
@@ -239,7 +240,7 @@ fn longer(mut found: Switchable, (queue, points): (&ToBeMade<'_>, &[Point]), bac
     found
 }
 
-/// Returns a connection as it will be on a socket that does not exist yet, with the points about that socket.
+/// Returns a connection as it will be with a socket that does not exist yet, with the points about that socket.
 fn answered(mut found: Switchable, points: &[Point]) -> Switchable {
     let has = |outcome| points.iter().any(|it| it.outcome == outcome);
     let checked = &mut found.checked;
@@ -256,7 +257,7 @@ fn is_in_container(server: &Server) -> bool {
     matches!(server.process.home, Home::Container { .. })
 }
 
-/// Refuses a server in a container: a container is recreated from its image, and loses changes.
+/// Returns an error for a server in a container: a container is created from its image again, and then loses changes.
 fn refuse_container(server: &Server) -> Result<(), Failure> {
     let Home::Container { name, .. } = &server.process.home else { return Ok(()) };
     Err(Failure::usage(
@@ -269,14 +270,14 @@ fn refuse_container(server: &Server) -> Result<(), Failure> {
     ))
 }
 
-/// Whether a restarted server reads an append-only file, by its own file or its command line.
+/// Whether the server reads an append-only file after a restart, according to its own file or its command line.
 fn appends(file: &ServerFile, text: &str, server: &Process) -> bool {
     let arguments = server.arguments();
     let by_line = arguments.windows(2).any(|it| it[0] == "--appendonly" && it[1] == "yes");
     by_line || file.value(text, "appendonly").is_some_and(|it| it == "yes")
 }
 
-/// The remark that a server will be restarted, and what that loses.
+/// Returns the remark that a server will be restarted, and what the restart loses.
 fn of_restart(name: &str, restart: Option<&str>, lost: &str) -> FileRemark {
     match restart {
         Some(command) => remark(FileRemarkCode::Restart, format!("{name} is restarted (`{command}`): {lost}")),
@@ -290,8 +291,8 @@ fn of_restart(name: &str, restart: Option<&str>, lost: &str) -> FileRemark {
     }
 }
 
-/// Returns the shell command that restarts a server; `None` if the caller passed no command and no service is known to
-/// be the server's own.
+/// Returns the shell command that restarts a server; `None` if the caller passed no command and looptax knows no
+/// service that is only for this server.
 fn restart_of(process: &Process, wish: Restart<'_>, file: &ServerFile) -> Option<String> {
     match wish {
         Restart::By(command) => Some(command.to_owned()),
@@ -302,7 +303,7 @@ fn restart_of(process: &Process, wish: Restart<'_>, file: &ServerFile) -> Option
     }
 }
 
-/// The server's own test of its file, with the command line with which it is running.
+/// Returns the server's own test of its file, with the arguments of the running server.
 fn test_of(server: &Server) -> Option<Line> {
     let words = ServerFile::test_words(server.kind).iter().map(|it| (*it).to_owned());
     let own = server.process.arguments().into_iter().skip(1);

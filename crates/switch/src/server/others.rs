@@ -1,4 +1,4 @@
-//! Programs besides the application that are connected to a server: a restart ends their connections too.
+//! Finds the programs other than the application that are connected to a server: a restart ends their connections too.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use crate::proof::{Application, Kin};
 
 #[derive(Debug, Default)]
 pub(super) struct Others {
-    /// The properties of each program's processes, and the program's name for a person.
+    /// For each program, the properties that its processes have in common, and its name for a person.
     all: Vec<(Kin, String)>,
     seen_again: BTreeSet<usize>,
     n_over_tcp: usize,
@@ -19,8 +19,9 @@ pub(super) struct Others {
 }
 
 impl Others {
-    /// Finds the other programs. If a server does not report accounts, every client may be the application's: if the
-    /// clients are several programs, and the caller `named` none, all of them count as others.
+    /// Finds the other programs. If a server does not report accounts, every client may belong to the application. In
+    /// that case, if the clients are several programs and the caller passed none in `named`, all of them count as
+    /// others.
     pub(super) fn find(server: &Server, applications: &[&Application], named: Option<u32>, survey: &Survey) -> Self {
         let mut found = Self::default();
         let is_one = named.is_some() || applications.iter().all(|it| it.kin().len() < 2);
@@ -41,12 +42,12 @@ impl Others {
         found
     }
 
-    /// The number of open connections to the server, including the application's.
+    /// Returns the number of open connections to the server, including the application's connections.
     pub(super) fn n_connections(&self) -> usize {
         self.n_connections + self.n_remote
     }
 
-    /// Returns the point about other programs at a port on which the server no longer listens once it has a socket.
+    /// Returns the point about other programs that use a port on which the server will not listen once it has a socket.
     pub(super) fn at_a_port_that_ends(&self, is_exclusive: bool) -> Option<Point> {
         if !is_exclusive {
             return None;
@@ -73,19 +74,19 @@ impl Others {
         ))
     }
 
-    /// Notes which of them are connected again; a program that has ended does not count as missing.
+    /// Notes which of the other programs are connected again.
     pub(super) fn look(&mut self, server_pid: u32, survey: &Survey) {
         let now: Vec<Kin> = clients(server_pid, survey).map(|it| Kin::new(&it.0)).collect();
         let again = self.all.iter().enumerate().filter(|(_, (kin, _))| now.contains(kin));
         self.seen_again.extend(again.map(|(idx, _)| idx).collect::<Vec<_>>());
     }
 
-    /// The programs that are running and have not connected again, for a person.
+    /// Returns the programs that are running and have not connected again, for a person.
     pub(super) fn missing(&self) -> Vec<String> {
         self.unseen(true)
     }
 
-    /// The programs that have ended without having connected again.
+    /// Returns the programs that have ended and had not connected again.
     pub(super) fn gone(&self) -> Vec<String> {
         self.unseen(false)
     }
@@ -97,7 +98,7 @@ impl Others {
     }
 }
 
-/// Each process with connections to a server, with whether they use TCP, and their number.
+/// Returns each process with connections to a server, whether it uses TCP, and how many connections it has.
 pub(super) fn clients(server_pid: u32, survey: &Survey) -> impl Iterator<Item = (Process, bool, usize)> {
     let own = std::process::id();
     let is_its = move |idx: usize| survey.servers[idx].process.pid == server_pid;

@@ -1,4 +1,4 @@
-//! The proof of a switch on both sides: the server is back with its socket, the application uses the socket, and the
+//! Proves a switch of both sides: the server runs again and has its socket, the application uses the socket, and the
 //! other clients are connected again.
 
 use std::path::PathBuf;
@@ -18,22 +18,22 @@ use crate::proof::{Application, Judged, Proof, Watches};
 use crate::step::{step, stopped};
 
 const PAUSE: Duration = Duration::from_millis(20);
-/// A server makes its socket first, and sets the socket's permissions within this time.
+/// How long looptax waits for the socket's permissions: a server creates its socket first, and then sets them.
 const RIGHTS_WITHIN: Duration = Duration::from_secs(3);
-/// Pause between two looks at the server's clients.
+/// The pause between two inspections of the server's clients.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(700);
 
 pub(super) struct ServerSide {
     of: ServerOf,
     /// The server's process before the restart.
     before: Process,
-    /// The application's destination, with its login.
+    /// The address to which the application connects, with its login.
     address: Address,
-    /// The client; looptax connects to the socket with the client's rights.
+    /// The client, with whose rights looptax connects to the socket.
     client: Client,
     watches: Watches,
     others: Others,
-    /// Whether the server keeps listening at its port as well as on the socket.
+    /// Whether the server keeps listening on its port in addition to the socket.
     keeps_port: bool,
     looked: Option<Since>,
 }
@@ -85,7 +85,7 @@ impl ServerSide {
         }
     }
 
-    /// Returns the server as it is running now.
+    /// Returns the server as it is running at present.
     fn server(&self) -> Option<Server> {
         let is_it = |it: &Server| {
             let at_port = it.endpoints.iter().any(|it| it.place.takes(self.of.tcp));
@@ -94,7 +94,7 @@ impl ServerSide {
         survey(None).servers.into_iter().find(is_it)
     }
 
-    /// Watches the server that is running now: the earlier process has ended, and so have all connections to it.
+    /// Watches the server that is running now. The earlier process has ended, and so have all connections to it.
     fn watch_anew(&mut self) {
         let Some(server) = self.server() else { return };
         for watch in self.watches.all.iter_mut().filter(|it| it.watched().tcp == self.of.tcp) {
@@ -187,7 +187,7 @@ impl Proof for ServerSide {
             missing.join(", "),
             name = self.of.name
         );
-        // The application itself has moved.
+        // The application itself has moved, but other clients are missing.
         is_last.then_some(Judged::Unseen(words))
     }
 
@@ -222,7 +222,7 @@ impl Proof for ServerSide {
     }
 }
 
-/// Whether a server listens at the address that it had before a switch gave it a socket.
+/// Whether a server listens again on the address that it had before a switch gave it a socket.
 pub(crate) fn is_back_at_its_port(of: &ServerOf, within: Duration, stop: &AtomicBool) -> bool {
     let start = Since::now();
     let is_there = || process(std::process::id()).is_some_and(|own| is_listened_at(of.tcp, &own) == Some(true));

@@ -1,4 +1,4 @@
-//! The kernel's view of the connections between a web server and the server behind it.
+//! Inspects the connections between a web server and the server behind it, in the kernel's lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -12,9 +12,9 @@ use super::back;
 
 type Ends = (SocketAddr, SocketAddr);
 
-/// Connections to a port and to a socket, looked at again and again.
+/// Connections to a port and to a socket, which are inspected repeatedly.
 pub(super) struct Eyes {
-    /// Both programs; the server behind as it listened at the last `refresh`.
+    /// Both programs; the server behind the web server as it listened at the last `refresh`.
     pub(super) sides: Sides,
     pub(super) tcp: SocketAddr,
     /// The endpoints of the port before the switch.
@@ -22,7 +22,7 @@ pub(super) struct Eyes {
     outlook: Outlook,
     known: BTreeSet<Ends>,
     known_inodes: BTreeSet<u64>,
-    /// Workers of the web server that were seen on the socket.
+    /// The web server's workers that were seen on the socket.
     pub(super) over_socket: BTreeSet<String>,
 }
 
@@ -42,7 +42,7 @@ impl Eyes {
         eyes
     }
 
-    /// Looks again for the process that listens on the socket, and for its endpoints: a reload changes them.
+    /// Finds the process that listens on the socket again, and its endpoints, because a reload changes them.
     pub(super) fn refresh(&mut self, socket: &Path) {
         if let Some(found) = self.on(socket) {
             self.sides.back_master = found;
@@ -50,7 +50,7 @@ impl Eyes {
         self.outlook = outlook(&self.sides, &self.ports);
     }
 
-    /// Returns how many TCP connections are new since the last look.
+    /// Returns the number of TCP connections that are new since the last call.
     pub(super) fn look(&mut self) -> usize {
         let mut n_new = 0;
         let mut sockets = BTreeSet::new();
@@ -77,13 +77,14 @@ impl Eyes {
         self.over_socket.extend(names);
     }
 
-    /// Whether the web server keeps a connection to the port open.
+    /// Whether the web server keeps an open connection to the port.
     pub(super) fn has_kept(&self) -> bool {
         let held = at_port(&self.outlook, self.tcp);
         held.values().any(|it| self.sides.is_front(it))
     }
 
-    /// Returns the process of the server behind that listens on this socket; after a restart it is a different process.
+    /// Returns the process of the server behind that listens on this socket; after a restart this is a different
+    /// process.
     pub(super) fn on(&self, socket: &Path) -> Option<Process> {
         let own = &self.sides.back_master;
         if back::listens(own, socket) {
@@ -98,7 +99,7 @@ impl Eyes {
     }
 }
 
-/// Returns the programs that are connected to the port at present and are not that web server.
+/// Returns the programs other than the web server that are connected to the port at present.
 pub(super) fn others_at(sides: &Sides, tcp: SocketAddr) -> BTreeSet<String> {
     let held = at_port(&outlook(sides, &ports(sides, tcp)), tcp);
     let others = held.values().filter(|it| !sides.is_front(it));
@@ -112,7 +113,7 @@ fn at_port(outlook: &Outlook, tcp: SocketAddr) -> BTreeMap<u64, Process> {
     holders(&inodes.collect())
 }
 
-/// Returns the endpoints of the server behind at a port, and also the address itself if none of them accepts it.
+/// Returns the endpoints of the server behind at a port. If none of them accepts the address, adds the address itself.
 fn ports(sides: &Sides, tcp: SocketAddr) -> Vec<Endpoint> {
     let all = listens_on(&sides.back_master);
     let is_port = |it: &&Endpoint| matches!(it.place, Place::Tcp(at) if at.port() == tcp.port());
@@ -127,8 +128,8 @@ fn ports(sides: &Sides, tcp: SocketAddr) -> Vec<Endpoint> {
     found
 }
 
-/// Returns the outlook on the endpoints of the server behind and on the port, whose connections of the last minute are
-/// still listed after it is closed.
+/// Returns the outlook on the endpoints of the server behind, and on the port: after the port is closed, the kernel
+/// still lists its connections of the last minute.
 fn outlook(sides: &Sides, ports: &[Endpoint]) -> Outlook {
     let pool = &sides.back_master;
     let mut endpoints = listens_on(pool);

@@ -1,5 +1,5 @@
-//! The objections to a socket between a web server and the server behind it: the path as the web server's workers
-//! follow it, other clients of the port, and users that the socket would exclude. Writes nothing.
+//! Finds the objections to a socket between a web server and the server behind it: problems with the path as the web
+//! server's workers follow it, other clients of the port, and users that the socket would exclude. Writes nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -20,23 +20,23 @@ use super::pair::Pair;
 use super::port::Port;
 use super::rights::{Access, User};
 
-/// The facts that looptax examines before it writes anything.
+/// The facts that looptax checks before it writes anything.
 pub(super) struct Looking<'a> {
     pub(super) front: &'a Front,
     pub(super) pair: &'a Pair,
     pub(super) socket: &'a Path,
-    /// The port at which the server behind will no longer listen, if that server's file changes.
+    /// The port on which the server behind will no longer listen, if that server's file changes.
     pub(super) port: Option<&'a Port>,
     pub(super) site: &'a Path,
     /// The other file, and the process that reads it.
     pub(super) own: Own<'a>,
-    /// How many connections open together.
+    /// How many connections the web server opens at the same time.
     pub(super) counted: Option<Count>,
-    /// Whether that number is the most that the web server's files allow, not a number that a person typed.
+    /// Whether `counted` is the largest number that the web server's files allow, and not a number that a person typed.
     pub(super) is_limit: bool,
 }
 
-/// The findings: points about the path, and the edits that give access to the socket, as bytes and as lines.
+/// The findings: points about the path, and the edits that give access to the socket, both as bytes and as lines.
 #[derive(Default)]
 pub(super) struct Found {
     pub(super) points: Vec<Point>,
@@ -76,7 +76,7 @@ impl Looking<'_> {
         User::of(&self.front.worker)
     }
 
-    /// Whether both programs see the socket's folder as looptax does.
+    /// Returns a point if one of the programs does not see the socket's folder as looptax does.
     fn same_folder(&self) -> Option<Point> {
         let folder = self.socket.parent().unwrap_or(self.socket);
         let id = |it: &Stat| FileId::from(it);
@@ -102,8 +102,8 @@ impl Looking<'_> {
         Some(fails(PointCode::SocketNotVisible, what, how).with_next(next))
     }
 
-    /// Point about lines of the web server's files that lead to the same port, at which no server would listen any
-    /// more.
+    /// Returns the point about other lines in the web server's files that lead to the same port, on which no server
+    /// would listen any more.
     fn others(&self, port: &Port) -> Option<Point> {
         let lines = |(path, text): &(PathBuf, String)| {
             let is_site = read::real_path(path).is_ok_and(|it| it == *self.site);
@@ -127,14 +127,14 @@ impl Looking<'_> {
         )
     }
 
-    /// The reason why the file of the server behind would have no effect.
+    /// Returns the reason why a change in the file of the server behind would have no effect.
     fn objection(&self) -> Option<Point> {
         let closed = self.program().objection(&self.own)?;
         let how = "read its command line and its file";
         Some(fails(PointCode::PathNotTried, closed.what, how).with_next(closed.next))
     }
 
-    /// Point about a server behind that may not make a socket in the folder.
+    /// Returns the point about a server behind that may not create a socket in the folder.
     fn may_not_listen(&self) -> Option<Point> {
         let folder = self.socket.parent().unwrap_or(self.socket);
         let found = read::look(folder).ok()??;
@@ -152,7 +152,7 @@ impl Looking<'_> {
         )))
     }
 
-    /// Whether the workers can enter the folder of a socket that does not exist yet.
+    /// Checks whether the workers can enter the folder of a socket that does not exist yet.
     fn folder(&self, client: &Client) -> Point {
         let how = format!("tried the path as {}", client.shown);
         let folder = self.socket.parent().unwrap_or(self.socket);
@@ -178,7 +178,8 @@ impl Looking<'_> {
         }
     }
 
-    /// Whether the workers will have access to the socket that will be made, and the settings that give it to them.
+    /// Checks whether the workers will have access to the socket that will be created; returns the settings that give
+    /// access.
     fn rights(&self) -> (Point, Vec<Wanted>) {
         let (user, program) = (self.user(), self.program());
         let how = format!("read {}", program.rights());
@@ -205,8 +206,9 @@ impl Looking<'_> {
         (point(PointCode::SocketWillLetIn, Outcome::Pass, what), wanted)
     }
 
-    /// Whether the socket's queue has room for the connections that the web server may open together, and the setting
-    /// that makes the queue longer, if a socket is made (`is_new`). `None` if the length is not known.
+    /// Checks whether the socket's queue is long enough for the connections that the web server may open at the same
+    /// time. If the socket is created (`is_new`), also returns the setting that makes the queue longer. `None` if the
+    /// length is not known.
     fn queue(&self, is_new: bool) -> Option<(Point, Option<Wanted>)> {
         let (own, program) = (&self.own, self.program());
         let Backlog { kind, key, of_file } = program.backlog(own)?;
@@ -229,7 +231,8 @@ impl Looking<'_> {
         let n = self.counted.as_ref().map_or(0, |it| it.n);
         let is_kernels = somaxconn(own.master).is_some_and(|most| now >= most || longer.is_some() && most < n);
         if is_kernels && self.is_limit {
-            // The web server may open this many, but nothing shows that it ever does; over TCP as many have to wait.
+            // This is only a note: the web server may open this many connections, but nothing shows that it ever does,
+            // and over TCP they would have to wait too.
             point.outcome = Outcome::Note;
         }
         if !is_new && !is_kernels {
@@ -238,7 +241,7 @@ impl Looking<'_> {
         Some((point, longer.map(|n| (key, n.to_string()))))
     }
 
-    /// Tries the existing socket as a worker; the point has the line that gives the worker access.
+    /// Tries the existing socket as a worker; the point contains the line that would give the worker access.
     fn tried(&self, client: &Client) -> Point {
         let found = reach(self.socket, client);
         let shown = self.socket.to_string_lossy();
@@ -263,7 +266,7 @@ impl Looking<'_> {
 }
 
 /// Explains what to do if a program resolves paths within a folder (`chroot`): `HAProxy` connects after it has entered
-/// that folder (2.6). The two programs then have different paths for the socket, which no switch writes.
+/// that folder (2.6). The two programs then have different paths for the socket, and no switch writes two paths.
 fn in_chroot(name: &str, jail: &Path, socket: &Path) -> String {
     let inside = socket.strip_prefix(jail).or(socket.strip_prefix("/"));
     let inside = inside.unwrap_or(socket);

@@ -1,10 +1,10 @@
-//! A web server and the server behind it, moved together: the files of both programs as one switch.
+//! Switches a web server and the server behind it together: the files of both programs are one switch.
 //!
-//! `pair` reads both files and finds how they belong together, `looking` follows the way that the web server would
-//! take, `plan` decides what would be written, `way` waits for both programs and proves the switch, and `eyes` asks the
-//! kernel. `front` and `back` know the programs, with one file each; `rights` knows who may write to a socket that does
-//! not exist yet. `copy` makes the texts of a private copy of both, for a trial. Nothing is written here: `carry` does
-//! that.
+//! `pair` reads both files and determines how they belong together, `looking` follows the socket's path as the web
+//! server would, `plan` decides what would be written, `way` waits for both programs and proves the switch, and `eyes`
+//! reads the kernel's lists. `front` and `back` know the programs, with one file for each program. `rights` knows who
+//! may write to a socket that does not exist yet. `copy` makes the texts of a private copy of both programs, for a
+//! trial. These modules write nothing: `carry` writes.
 
 mod back;
 mod copy;
@@ -33,7 +33,7 @@ pub use copy::{CopyPage, CopyWish, SiteCopy};
 pub(crate) use plan::look_at;
 pub(crate) use way::Way;
 
-/// Both programs as they are running.
+/// Both programs, as they are running at present.
 #[derive(Debug, Clone)]
 struct Sides {
     front: &'static dyn FrontProgram,
@@ -49,8 +49,10 @@ impl Sides {
         process.pid == front || process.parent == front
     }
 
+    /// Returns the commands that test and reload the files of the programs that change.
+    ///
     /// # Errors
-    /// If one of the two cannot be made to read its file while it runs, and the caller passed no command for it.
+    /// If one of the programs cannot read its file again while it runs, and the caller passed no command for this.
     fn commands(&self, is_back_too: bool, reload: Option<&str>) -> Result<Commands, Failure> {
         let mut tests = vec![self.front.test(&self.front_master)];
         if is_back_too {
@@ -63,7 +65,7 @@ impl Sides {
         let by_hand = |why: String| {
             Failure::usage(why, "pass a command that makes both programs read their files: --reload COMMAND")
         };
-        // The server behind comes first: until its socket exists, the web server has no destination.
+        // The server behind is reloaded first: until its socket exists, the web server could not connect.
         let mut reloads = Vec::new();
         if is_back_too {
             let said = self.back.reload(&self.back_master);
@@ -74,8 +76,7 @@ impl Sides {
     }
 }
 
-/// Returns the connections of a text, read as this application's file, with the text that would be written for a
-/// socket.
+/// Reads a text as this application's file; returns its connections, with the text that would be written for a socket.
 fn connections(path: &Path, text: &str, application: &str, socket: &Path) -> Result<Vec<Switchable>, Failure> {
     let file = FileText {
         path,

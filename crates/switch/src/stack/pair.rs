@@ -1,5 +1,5 @@
-//! How two files belong together: which file is a web server's, which program reads the other file, and which address
-//! connects them.
+//! Determines how two files belong together: which file is a web server's, which program reads the other file, and
+//! which address connects the two programs.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -13,12 +13,12 @@ use super::connections;
 use super::front::{self, FrontProgram};
 use crate::text::Text;
 
-/// Applications, by their names in the table, that listen where a unit, a Procfile or an environment variable tells
-/// them.
+/// Applications, by their names in the table of applications, that listen where a unit, a Procfile or an environment
+/// variable says.
 const BY_HAND: [&str; 5] = ["gunicorn", "uvicorn", "puma", "uwsgi", "systemd_socket_http"];
 
 impl Text {
-    /// Returns the file's connections, read as this application's file, with the text that would be written for a
+    /// Reads the file as this application's file; returns its connections, with the text that would be written for a
     /// socket.
     pub(super) fn read_as(&self, application: &str, socket: &Path) -> Result<Vec<Switchable>, Failure> {
         connections(self.original.path(), &self.content, application, socket)
@@ -28,20 +28,21 @@ impl Text {
 pub(super) struct Pair {
     pub(super) front: &'static dyn FrontProgram,
     pub(super) back: &'static dyn BackProgram,
-    /// The names that the table of applications has for the two files; the web server's comes first.
+    /// The names of the two files in the table of applications; the web server's name is first.
     pub(super) applications: [&'static str; 2],
-    /// The present destination of the pages; `None` if they use the socket.
+    /// The address to which the web server passes pages at present; `None` if it uses the socket.
     pub(super) tcp: Option<SocketAddr>,
-    /// The name of the address's section in the file of the server behind: a pool.
+    /// The name of the section that contains the address in the file of the server behind, such as a pool.
     pub(super) label: String,
-    /// The socket on which that server already listens.
+    /// The socket on which the server behind already listens.
     pub(super) listens: Option<PathBuf>,
 }
 
 /// Returns the web server's file, then the other file, and how they belong together.
 ///
 /// # Errors
-/// If no two of the known programs would read them, or if the first file does not lead to the second.
+/// If no two programs that looptax knows read these files, or if the web server's file does not lead to the other
+/// program.
 pub(super) fn pair(files: [&Path; 2], socket: Option<&Path>) -> Result<(Text, Text, Pair), Failure> {
     let [one, other] = [Text::read(files[0])?, Text::read(files[1])?];
     let in_order = search(&one, &other);
@@ -60,17 +61,17 @@ pub(super) fn pair(files: [&Path; 2], socket: Option<&Path>) -> Result<(Text, Te
     Err(why.unwrap_or_else(|| strangers(&one, &other)))
 }
 
-/// The result for two files in one order.
+/// The result for two files in one of the two orders.
 enum Search {
     Pair(Pair),
-    /// The files belong to two programs that may work together, but the first does not lead to the second.
+    /// The files belong to two programs that may work together, but the first file does not lead to the second program.
     Apart(Failure),
-    /// The files do not belong to two such programs.
+    /// The files do not belong to two programs that may work together.
     Strangers,
 }
 
-/// Finds the first two programs to which these files belong and whose addresses meet; else the reason why they do not,
-/// preferably of two programs with the same protocol.
+/// Finds the first two programs to which these files belong and that use the same address. Otherwise returns the
+/// reason, preferably for two programs with the same protocol.
 fn search(site: &Text, pool: &Text) -> Search {
     let mut apart: Option<(bool, Failure)> = None;
     for front in front::ALL {
@@ -105,8 +106,7 @@ fn found(text: &Text, application: &str) -> Vec<Switchable> {
     text.read_as(application, Path::new("/")).unwrap_or_default()
 }
 
-/// Explains that the file would have to change but has to be edited by hand: looptax does not write a command line
-/// together with another file.
+/// Explains that a person has to edit the file: looptax does not change a command line together with another file.
 fn by_hand(text: &Text, socket: Option<&Path>) -> Option<Failure> {
     let socket = socket.unwrap_or(Path::new("/run/NAME/NAME.sock"));
     let it = BY_HAND.iter().find_map(|name| {
@@ -131,7 +131,7 @@ fn by_hand(text: &Text, socket: Option<&Path>) -> Option<Failure> {
 fn strangers(one: &Text, other: &Text) -> Failure {
     let shown = [one, other].map(|it| it.named.display().to_string());
     let names = |mut all: Vec<&str>| {
-        // Apache's program has two names.
+        // Apache's program has two names, but one title.
         all.dedup();
         all.join(", ")
     };
@@ -158,19 +158,20 @@ struct Ends {
 }
 
 impl Ends {
-    /// Whether both have the same protocol; `None` if one of the files has no address.
+    /// Whether both files use the same protocol; `None` if one of the files has no address.
     fn speak_alike(&self) -> Option<bool> {
         let (site, pool) = (self.of_site.first()?, self.of_pool.first()?);
         Some(site.checked.product == pool.checked.product)
     }
 
-    /// Returns the present destination of the pages, its name, and the socket that it has.
+    /// Returns the address to which the web server passes pages, the name of its section, and the socket that the
+    /// server behind already has.
     fn meet(&self) -> Option<(Option<SocketAddr>, String, Option<PathBuf>)> {
         let label = |it: &Switchable| it.checked.label.clone();
         let targets: Vec<SocketAddr> = self.of_site.iter().filter_map(|it| it.tcp).collect();
         for it in &self.of_pool {
             let Some(own) = it.tcp else { continue };
-            // A file that gives only a port may listen at another address than the one that was read for it.
+            // A file that gives only a port may listen on another address than the one that looptax assumes.
             let takes = |to: &&SocketAddr| Place::Tcp(own).takes(**to);
             let is_port = |to: &&SocketAddr| own.port() == to.port();
             let to = { targets.iter().find(takes) }.or_else(|| targets.iter().find(is_port));
@@ -211,7 +212,7 @@ impl Ends {
     }
 }
 
-/// Returns the protocol of a server of that kind, for a person.
+/// Returns the protocol of this kind of server, for a person.
 fn protocol(product: &str) -> &str {
     match product {
         "php-fpm" => "FastCGI",
@@ -247,7 +248,7 @@ mod tests {
         let both = "server 203.0.113.7:8000; server 127.0.0.1:8000;";
         check(both, "0.0.0.0:8000", Some("127.0.0.1:8000"));
         check("server 203.0.113.7:8000;", "0.0.0.0:8000", None);
-        // The address at which the server listens wins over one with only the same port.
+        // If one address is the same, it is preferred to an address with only the same port.
         let own = "server 127.0.0.2:8000; server 127.0.0.1:8000;";
         check(own, "127.0.0.1:8000", Some("127.0.0.1:8000"));
     }

@@ -1,4 +1,4 @@
-//! The plan for a switch of both files: the programs that read them, the lines, and the objections. Writes nothing.
+//! Plans the switch of both files: the programs that read them, the lines, and the objections. Writes nothing.
 
 use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -22,10 +22,10 @@ use crate::plan::{Edits, Plan, Planned, Subject, Wish, lines};
 use crate::remark::remark;
 use crate::text::Text;
 
-/// Examines both files, and the programs that read them.
+/// Reads both files, and inspects the programs that read them.
 ///
 /// # Errors
-/// If a file cannot be read, belongs to another program, or is not read by any running program; if the two do not
+/// If a file cannot be read, belongs to another program, or is not read by any running program; if the two files do not
 /// belong together.
 pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> {
     if wish.pid.is_some() || wish.user.is_some() || wish.application.is_some() || !wish.only.is_empty() {
@@ -103,7 +103,7 @@ fn socket(pair: &Pair, named: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(socket)
 }
 
-/// The program that listens at the address in its file.
+/// Returns the process that listens on the address in its file.
 fn master(pair: &Pair, socket: &Path) -> Result<Process, Failure> {
     let is_there = |place: &Place| match (&pair.listens, place) {
         (Some(_), Place::Path { path, .. }) => path == socket,
@@ -123,7 +123,8 @@ fn master(pair: &Pair, socket: &Path) -> Result<Process, Failure> {
     })
 }
 
-/// Lists lines of the web server's files whose target only the web server knows, if no server will listen at the port.
+/// If no server will listen on the port any more, lists lines of the web server's files whose target only the web
+/// server knows.
 fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
     let is_another_machine = |it: &Switchable| {
         let host = it.address.as_ref().and_then(|it| it.host.as_deref());
@@ -153,7 +154,7 @@ fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
     front.files.iter().flat_map(of_file).collect()
 }
 
-/// Plans connections, lines and files: both files change, or neither.
+/// Plans connections, lines and files; either both files change, or neither.
 fn planned(
     site: Text,
     pool: Text,
@@ -161,7 +162,7 @@ fn planned(
     found: &Found,
 ) -> Result<(Plan, SocketAddr), Failure> {
     let is_wanted = |it: &Switchable| match (port, pair.tcp) {
-        // Any address of this machine that leads to the port counts.
+        // Every address of this machine that leads to the port counts.
         (Some(port), _) => port.is_way_of(it),
         (None, Some(tcp)) => it.tcp == Some(tcp),
         (None, None) => it.checked.verdict == SwitchVerdict::AlreadyThere,
@@ -205,13 +206,13 @@ fn planned(
             plan.add(edited, &named, lines);
         }
     }
-    // If all connections already use the socket, no port has to be found.
+    // If all connections already use the socket, there is no port.
     let nowhere = SocketAddr::from(([127, 0, 0, 1], 0));
     Ok((plan, pair.tcp.unwrap_or(nowhere)))
 }
 
 impl Planned {
-    /// Decides by the findings about both programs.
+    /// Decides the connection's fate from the findings about both programs.
     fn decide(&mut self, found: &Found) {
         let has = |outcome| found.points.iter().any(|it| it.outcome == outcome);
         let moves = self.found.moves.first().is_some_and(Option::is_some);
@@ -224,7 +225,7 @@ impl Planned {
             _ => SwitchFate::ByHand,
         };
         for change in &mut checked.changes {
-            // looptax carries out its further advice itself.
+            // looptax carries out the remaining advice itself.
             change.advice.clear();
         }
         match self.fate {

@@ -1,4 +1,4 @@
-//! The port at which the server behind will no longer listen, and the lines of a web server's files that lead there.
+//! The port on which the server behind will no longer listen, and the lines of a web server's files that lead to it.
 //! Writes nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -11,23 +11,23 @@ use looptax_host::discover::{Place, Process, listens_on};
 
 use super::connections;
 
-/// A port at which no process will listen any more.
+/// A port on which no process will listen any more.
 #[derive(Debug, Clone)]
 pub(super) struct Port {
-    /// The address to which the pages go now.
+    /// The address to which the web server passes pages at present.
     pub(super) tcp: SocketAddr,
-    /// The addresses at which its process listens.
+    /// The addresses on which the port's process listens.
     places: Vec<Place>,
 }
 
 impl Port {
-    /// The port of that address, with the addresses at which the process listens at present.
+    /// Returns the port of this address, with the addresses on which the process listens at present.
     pub(super) fn of(master: &Process, tcp: SocketAddr) -> Self {
         let places = listens_on(master).into_iter().map(|it| it.place);
         Self { tcp, places: places.collect() }
     }
 
-    /// Whether a connection leads to that process.
+    /// Whether a connection leads to the port's process.
     pub(super) fn is_way_of(&self, it: &Switchable) -> bool {
         it.tcp.is_some_and(|to| self.takes(to))
     }
@@ -43,15 +43,15 @@ impl Port {
         to.port() == self.tcp.port() && self.places.iter().any(|it| it.takes(to))
     }
 
-    /// Returns the lines of a file with that address, whatever their directive; without the lines that move, if this
-    /// file changes.
+    /// Returns the lines of a file that contain the port's address, in any directive. If this file changes (`moves`),
+    /// the lines that move are left out.
     pub(super) fn other_lines(&self, (path, text): (&Path, &str), application: &str, moves: bool) -> Vec<usize> {
         let all = connections(path, text, application, Path::new("/")).unwrap_or_default();
         let own = all.iter().filter(|it| self.is_way_of(it));
         let mut known: Vec<usize> = own.filter_map(|it| it.checked.line).collect();
         let mut found = if moves { Vec::new() } else { known.clone() };
         for named in named_ports(application, text, self.tcp.port()) {
-            // A known connection explains one mention of the port in its directive.
+            // A connection that looptax knows explains one mention of the port in its directive.
             let explained = known.iter().position(|line| named.lines.contains(line));
             match explained {
                 Some(at) => drop(known.swap_remove(at)),
@@ -64,7 +64,7 @@ impl Port {
         found
     }
 
-    /// Whether the port may be the one that is named there: a host that only the web server knows counts too.
+    /// Whether a mention may mean this port; a host that only the web server can resolve also counts.
     fn is_named_by(&self, named: &NamedPort) -> bool {
         let host = &*named.host;
         if host.contains(['$', '%', '{', '*']) {

@@ -1,5 +1,5 @@
-//! Programs that run permanently and read files: their masters, a test of their files, and the command that makes them
-//! read the files again.
+//! Programs that keep running and read files: their master processes, a test of their files, and the command that makes
+//! them read the files again.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
@@ -13,8 +13,8 @@ use crate::journal::ProgramOf;
 use crate::line::{Question, file_of};
 use crate::reload::{main_unit_of, reload_of_unit};
 
-/// Finds the processes of a program that were not started by another process of it, and that see the same folders as
-/// looptax.
+/// Finds the processes of a program that were not started by another process of the program, and that see the same
+/// folders as looptax.
 pub(super) fn masters(is_it: impl Fn(&Process) -> bool) -> Vec<Process> {
     let mut all = Vec::new();
     any_process(|it| {
@@ -28,8 +28,8 @@ pub(super) fn masters(is_it: impl Fn(&Process) -> bool) -> Vec<Process> {
     all
 }
 
-/// Whether the process runs as root or as the user that runs looptax: looptax runs such a program, as its own user, to
-/// test files.
+/// Whether the process runs as root or as the user that runs looptax. To test files, looptax runs the program of such a
+/// process, as the process's own user.
 pub(super) fn is_trusted(process: &Process) -> bool {
     let own = rustix::process::geteuid().as_raw();
     process.uid == 0 || process.uid == own
@@ -42,7 +42,7 @@ fn is_here(process: &Process) -> bool {
     let exe = exe.map(|it| (it.dev(), it.ino()));
     let file = read::look(&file_of(process)).ok().flatten();
     let file = file.map(|it| (it.st_dev, it.st_ino));
-    // A service may have its own /tmp; its program is still the one that looptax sees.
+    // A service may have its own `/tmp`; its program still is the file that looptax sees.
     let is_same = process.mounts == our_mounts || exe.is_some() && exe == file;
     !is_elsewhere && is_same
 }
@@ -58,18 +58,18 @@ pub(super) fn workers(master: &Process) -> Vec<Process> {
     all
 }
 
-/// The facts by which a program is recognised later.
+/// Returns the facts by which a program is recognised later.
 pub(super) fn found_again_by(process: &Process, name: &str) -> ProgramOf {
     ProgramOf { name: name.to_owned(), words: process.arguments().join(" ") }
 }
 
-/// Time limit for a program to list its files.
+/// The time limit for a program to list its files.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// Returns the output of a program for a question.
+/// Runs a program with the given arguments; returns its output.
 ///
 /// # Errors
-/// Why the program was not run, or its own message if it fails.
+/// The reason why the program was not run, or the program's own message if it fails.
 pub(super) fn said(title: &str, question: &Question) -> Result<String, Failure> {
     match question.answer(PATIENCE, None) {
         Ok(answer) if answer.code == Some(0) => Ok(answer.output),
@@ -82,18 +82,18 @@ pub(super) fn said(title: &str, question: &Question) -> Result<String, Failure> 
     }
 }
 
-/// The failure if a file of a program cannot be read.
+/// Returns the error for a program's file that cannot be read.
 pub(super) fn unread(path: &Path, error: &std::io::Error) -> Failure {
     let words = format!("cannot read {}: {error}", path.display());
     Failure::usage(words, "run it as root")
 }
 
-/// Returns the command that restarts the service to which a process belongs.
+/// Returns the command that restarts the service whose main process this is.
 pub(super) fn restart_of_unit(process: &Process) -> Option<String> {
     main_unit_of(process).map(|unit| format!("systemctl restart {unit}"))
 }
 
-/// Returns the command that reloads a program's files: the service's own command, or the signal.
+/// Returns the command that reloads a program's files: the service's own reload, or else a signal.
 pub(super) fn reload(process: &Process, signal: &str) -> String {
     reload_of_unit(process).unwrap_or_else(|| format!("kill -{signal} {}", process.pid))
 }

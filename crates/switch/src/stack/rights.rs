@@ -1,4 +1,4 @@
-//! Who may write to a socket, judged by its owner, group and mode, before the socket exists and can be tried.
+//! Determines who may write to a socket, from its owner, group and mode, before the socket exists and can be tried.
 
 use looptax_host::discover::Process;
 use looptax_host::read;
@@ -40,8 +40,8 @@ impl Access {
         self.allows(user, WRITE)
     }
 
-    /// Whether this user has all of these rights (read 4, write 2, search 1). Of owner, group and others, only the
-    /// first class that fits the user counts.
+    /// Whether this user has all of these rights (read 4, write 2, search 1). Only the first class that applies to the
+    /// user counts: owner, group, others.
     pub(crate) fn allows(self, user: &User, rights: u32) -> bool {
         let shift = if user.uid == 0 {
             return true;
@@ -56,7 +56,7 @@ impl Access {
     }
 }
 
-/// The number of a user or group, from its name in such a file or from the number itself.
+/// Returns the number of a user or group, from its name in a file such as `/etc/passwd`, or from the number itself.
 pub(super) fn number_of(path: &str, name: &str) -> Option<u32> {
     if let Ok(number) = name.parse() {
         return Some(number);

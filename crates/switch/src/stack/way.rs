@@ -1,7 +1,7 @@
-//! The way from a web server to the server behind it, as the proof of their switch: what to wait for after each reload,
-//! and what shows that the pages use the socket, or the port again.
+//! Proves a switch of a web server and the server behind it: what to wait for after each reload, and what shows that
+//! the pages use the socket, or the port again.
 //!
-//! Called by `carry` through [`Proof`]; `eyes` asks the kernel. Writes nothing.
+//! Called by `carry` through [`Proof`]; `eyes` reads the kernel's lists. Writes nothing.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
@@ -26,35 +26,35 @@ use crate::line::{Commands, Line};
 use crate::proof::{Judged, Page, Proof};
 use crate::step::{step, stopped};
 
-/// The proof counts only if, for this long, the page is as before and no connection goes to the port.
+/// For this long, the page has to be as before and no connection may be made to the port, before the proof counts.
 const STEADY: Duration = Duration::from_secs(2);
-/// Wait this long for a program after a command has made it read its files.
+/// How long looptax waits for a program after a command has made it read its files.
 const TAKEN: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(10);
-/// Pause between two requests for a page while looptax looks for the page's connections.
+/// The pause between two requests for a page while looptax looks for the page's connections.
 const PAGE_PAUSE: Duration = Duration::from_millis(3);
-/// Longest wait for a page's connections. A page that uses no server is refused after it; on a busy machine a
-/// connection of one millisecond is missed hundreds of times.
+/// The longest wait for a page's connections. After this time, looptax rejects the page, because it seems to use no
+/// server. The wait is long because on a busy machine a connection of one millisecond is missed hundreds of times.
 const LONGEST_LOOK: Duration = Duration::from_secs(15);
-/// How many requests run at a time during this wait, so that a connection is open most of the time.
+/// How many requests run at the same time during this wait, so that a connection is open most of the time.
 const N_ASKING: usize = 4;
 
-/// Both ends of the way, and what was seen between them.
+/// Both programs, and the connections that were seen between them.
 pub(crate) struct Way {
     eyes: Eyes,
     /// A worker of the web server.
     worker: Process,
-    /// Whether the file of the server behind changes too.
+    /// Whether the file of the server behind also changes.
     pool_moves: bool,
-    /// The server behind as it ran before the switch.
+    /// The server behind, as it ran before the switch.
     back_before: ProgramOf,
-    /// The command that reloads the server behind, if that is a signal to its process.
+    /// The command that reloads the server behind, if this command signals its process.
     signal: Option<String>,
-    /// The socket to which the pages will go.
+    /// The socket that the pages will use.
     socket: PathBuf,
-    /// Since when no connection has come over TCP.
+    /// The start of the time in which no connection has come over TCP.
     quiet: Since,
-    /// The web server's workers before the old files are read.
+    /// The web server's workers before the programs read the old files again.
     before: Vec<Process>,
 }
 
@@ -66,11 +66,11 @@ impl Way {
         Self { eyes, worker, pool_moves, back_before, signal, socket, quiet, before }
     }
 
-    /// Returns the way of an earlier switch, with both programs as they run now, and the commands that make them read
-    /// their files.
+    /// Returns the proof for an earlier switch, with both programs as they run at present, and the commands that make
+    /// them read their files.
     ///
     /// # Errors
-    /// The reason if that is left to people.
+    /// The reason, if a person has to run the commands.
     pub(crate) fn of_earlier(stack: &StackOf, reload: Option<&str>) -> Result<(Self, Commands), String> {
         let sides = Sides::of_earlier(stack);
         let sides =
@@ -98,8 +98,8 @@ impl Way {
         };
         while self.eyes.on(&self.socket).is_none() {
             go_on()?;
-            // A service manager may start another process, and a program in the background reads its files as a new
-            // process.
+            // A service manager may start another process, and a program that runs in the background reads its files as
+            // a new process.
             if !self.runs() && self.signal.is_some() && !self.runs() {
                 return gone("has ended".to_owned());
             }
@@ -108,8 +108,8 @@ impl Way {
             }
             thread::sleep(PAUSE);
         }
-        // The master sets the socket's permissions after it has made the socket. If one command reloads both programs,
-        // the worker may be gone.
+        // The master process sets the socket's permissions after it has created the socket. If one command reloads both
+        // programs, the worker may have ended.
         while let Ok(client) = Client::find(Some(self.worker.pid), None) {
             if reach(&self.socket, &client).end == WayEnd::Connected {
                 break;
@@ -131,7 +131,7 @@ impl Way {
         looptax_host::discover::process(before.pid).is_some() || !program::masters(is_it).is_empty()
     }
 
-    /// Returns the step of the proof that names this process as the listener on the socket.
+    /// Returns the step of the proof that reports this process as the listener on the socket.
     fn proved(&self, own: &Process) -> SwitchStep {
         let (tcp, socket) = (self.eyes.tcp, self.socket.display());
         let workers: Vec<String> = self.eyes.over_socket.iter().cloned().collect();
@@ -152,17 +152,17 @@ impl Way {
 }
 
 impl Proof for Way {
-    /// A web server's connections to the server behind last a millisecond, and have no login.
+    /// A page is needed because a web server's connections to the server behind last a millisecond and have no login.
     fn needs_page(&self) -> bool {
         true
     }
 
-    /// Checks that each request for the page goes on over TCP.
+    /// Checks that each request for the page leads to a connection over TCP.
     fn page_before(&self, url: &str) -> Result<Page, Failure> {
         let mut eyes = Eyes::open(self.sides(), self.eyes.tcp);
         let page = Page::before(url)
             .map_err(|failure| failure.with_hint("pass a page that works now: only a page can prove this"))?;
-        // The page was requested twice.
+        // `Page::before` requested the page twice.
         let n_seen = eyes.look();
         if n_seen >= 2 || eyes.has_kept() || is_seen_when_asked(&page, &mut eyes, n_seen) {
             return Ok(page);
@@ -255,7 +255,8 @@ impl Proof for Way {
         reload.map_or_else(|| line.clone(), |it| Line::from(&*it))
     }
 
-    /// Waits for the server behind first: the web server is reloaded only when that server listens at its port.
+    /// If the server behind was reloaded, first waits until it listens on its port: only then is the web server
+    /// reloaded.
     fn after_old_reload(&mut self, idx: usize, is_last: bool) {
         let (front, master) = (self.sides().front, &self.sides().front_master);
         if idx == 0 && self.pool_moves {
@@ -267,14 +268,14 @@ impl Proof for Way {
     }
 }
 
-/// Waits up to the time limit, unless a signal ends the wait.
+/// Waits until `is_so` returns true; at most for the time limit, and not after a signal that ends all waits.
 fn wait_until(is_so: impl Fn() -> bool) {
     let start = Since::now();
     while !is_so() && start.elapsed() < TAKEN && waiting::pause(PAUSE) {}
 }
 
-/// A connection that is reset leaves no trace, nor does any other if the kernel already keeps too many. In these cases
-/// connections have to be seen while they last, so the page is requested again and again.
+/// Requests the page repeatedly, and checks whether its connections are seen while they are open. This is needed
+/// because the kernel shows no closed connection if it was reset, or if the kernel already keeps too many.
 fn is_seen_when_asked(page: &Page, eyes: &mut Eyes, mut n_seen: usize) -> bool {
     let (start, is_over) = (Since::now(), AtomicBool::new(false));
     thread::scope(|scope| {
@@ -296,7 +297,7 @@ fn is_seen_when_asked(page: &Page, eyes: &mut Eyes, mut n_seen: usize) -> bool {
 }
 
 impl Sides {
-    /// The programs of an earlier switch as they are running now.
+    /// Returns the programs of an earlier switch, as they are running at present.
     fn of_earlier(stack: &StackOf) -> Option<Self> {
         let front = front::by_name(&stack.front.name)?;
         let words = |it: &Process, of: &ProgramOf| it.arguments().join(" ") == of.words;
@@ -304,11 +305,11 @@ impl Sides {
         let masters = masters.into_iter().filter(|it| front.is_ours(it));
         let masters: Vec<Process> = masters.collect();
         let same = masters.iter().find(|it| words(it, &stack.front));
-        // A reload may add words to a command line; a single process is certain.
+        // A reload may add words to a command line. If there is only one process, it is certainly the same program.
         let only = masters.first().filter(|_| masters.len() == 1);
         let front_master = same.or(only)?.clone();
         let (back, back_master) = match &stack.pool {
-            // The server behind is not needed in this case.
+            // The server behind did not change, so it is not needed.
             None => (back::ALL[0], front_master.clone()),
             Some(of) => {
                 let back = back::by_name(&of.name)?;
@@ -320,7 +321,7 @@ impl Sides {
 }
 
 impl StackOf {
-    /// Returns the programs that have to read the files, for a person: `PHP-FPM and nginx`.
+    /// Returns the programs that have to read the files, for a person, such as `PHP-FPM and nginx`.
     pub fn titles(&self) -> String {
         let front = front::by_name(&self.front.name).map_or("the web server", |it| it.title());
         let Some(of) = &self.pool else {

@@ -1,5 +1,5 @@
-//! Disks that are full or read-only, and folders of somebody else: nothing changes, nothing is left, and what was
-//! begun can be ended later. Needs root for the mounts, which are this test's own.
+//! Tests with disks that are full or read-only, and folders of another user: nothing changes, no file is left over, and
+//! a switch that was started can be finished later. Needs root for the mounts, which only this test sees.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -18,7 +18,7 @@ use rustix::thread::{UnshareFlags, unshare_unsafe};
 use crate::kept::{House, NAMED, edited};
 use crate::killed::back_and_forth;
 
-/// Runs in a thread whose mounts are not visible to others; prints a message if that is not possible.
+/// Runs `work` in a thread whose mounts other processes do not see; prints a message if that is not possible.
 fn with_own_mounts(work: impl FnOnce() + Send + 'static) {
     if !rustix::process::geteuid().is_root() {
         skip("needs root");
@@ -26,7 +26,7 @@ fn with_own_mounts(work: impl FnOnce() + Send + 'static) {
     }
     let thread = std::thread::spawn(|| {
         let flags = UnshareFlags::NEWNS | UnshareFlags::FS;
-        // SAFETY: no descriptor or handler of this thread is about its mounts or its folder.
+        // SAFETY: no descriptor or signal handler of this thread depends on its mounts or its working folder.
         unsafe { unshare_unsafe(flags) }.expect("root may have mounts of its own");
         let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
         mount_change("/", private).expect("they can be one's own");
@@ -35,7 +35,7 @@ fn with_own_mounts(work: impl FnOnce() + Send + 'static) {
     thread.join().expect("what is asserted holds");
 }
 
-/// A small disk at a path.
+/// Mounts a small disk at a path.
 fn mount_disk(path: &Path, n_bytes: usize) {
     let options = std::ffi::CString::new(format!("size={n_bytes}")).expect("no zero in it");
     mount("none", path, "tmpfs", MountFlags::empty(), options.as_c_str()).expect("a disk");
@@ -52,7 +52,7 @@ fn a_full_disk_changes_nothing_and_leaves_nothing() {
         let folder = house.root.path().join("app");
         mount_disk(&folder, 256 << 10);
         let paths = ["a.env", "b.env"].map(|name| house.write(name, &"old".repeat(10_000)));
-        // The first file's neighbour has room, the second's has not.
+        // There is enough space for the new version of the first file, but not for that of the second file.
         fs::write(folder.join("full"), vec![0; 150 << 10]).unwrap();
         let edits = [edited(&paths[0], "new"), edited(&paths[1], &"new".repeat(40_000))];
         let mut work = house.plan(&edits);
@@ -126,7 +126,7 @@ fn a_disk_that_became_read_only_is_told_and_the_way_back_stays_open() {
         remount(&folder, MountFlags::RDONLY);
         work.put_back("it did not work", End::PutBack).unwrap_err();
         drop(work);
-        // A program that another test starts right now holds our lock until it is executed.
+        // A program that another test starts at this moment holds the journal's lock until it executes its own file.
         let last = || {
             let shown = || list(&house.kept).unwrap().0.pop().unwrap();
             let is_free = || shown().standing != SwitchStanding::UnderWay;
@@ -168,7 +168,7 @@ fn who_may_not_write_the_folder_is_told_and_changes_nothing() {
     assert!(paths.iter().all(|path| fs::read_to_string(path).unwrap() == "old"));
 }
 
-/// A house whose journal is on a disk of 64 KiB.
+/// Returns a test environment whose journal is on a disk of 64 KiB.
 fn with_a_small_journal() -> House {
     let mut house = House::new();
     let data = house.root.path().join("small");
@@ -184,7 +184,7 @@ fn a_disk_that_is_full_after_the_writing_brings_the_old_file_back() {
         let house = with_a_small_journal();
         let path = house.write("a.env", "old");
         let edits = [edited(&path, "new")];
-        // The plan has room, and a line with this command has not.
+        // There is enough space for the plan, but not for a journal line with this command.
         let reload = format!("true {}", "x".repeat(80 << 10));
         let stop = AtomicBool::new(false);
         let commands = Commands { reloads: vec![Line::from(&*reload)], ..Commands::default() };
@@ -215,7 +215,7 @@ fn old_files_that_are_back_without_a_word_in_the_journal_are_said_to_be_back() {
         assert!(matches!(error, SwitchError::Unnoted { .. }), "{error}");
         assert_eq!(fs::read_to_string(&path).unwrap(), "old");
         drop(work);
-        // With room it is noted, and nothing else is to be done.
+        // When there is space again, the journal records that the files are back, and nothing else has to be done.
         let id = list(&house.kept).unwrap().0.pop().unwrap().id;
         open(&house.kept, &id).unwrap().put_back("again", End::Undone).unwrap();
         let standing = list(&house.kept).unwrap().0.pop().unwrap().standing;

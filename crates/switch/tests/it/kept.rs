@@ -1,4 +1,4 @@
-//! The properties that a file keeps when it is replaced, and those that return when it is put back.
+//! Tests which properties a file keeps when it is replaced, and which properties it has again after an undo.
 
 use std::ffi::OsStr;
 use std::fs::{self, Permissions};
@@ -11,10 +11,10 @@ use looptax_model::record::{FileHolds, FileRemarkCode, SwitchStanding};
 use looptax_switch::{Commands, Edited, End, Kept, Named, Order, Original, Unproved, Work, list, open, remarks};
 use tempfile::TempDir;
 
-/// The name of every switch of these tests.
+/// The name of each switch in these tests.
 pub(crate) const NAMED: Named<'static> = Named { day: "20261123", at: "2026-11-23T12:00:00Z", title: "an app" };
 
-/// An application's folder and a data folder, gone with the value.
+/// A folder for an application and a data folder; both are removed when this value is dropped.
 pub(crate) struct House {
     pub(crate) root: TempDir,
     pub(crate) kept: Kept,
@@ -40,7 +40,7 @@ impl House {
         Work::plan(&self.kept, NAMED, edited).expect("a plan")
     }
 
-    /// A switch of these files without tests, reload or page.
+    /// Returns an order to switch these files, without tests, reload or page.
     pub(crate) fn order<'a>(&'a self, edited: &'a [Edited], stop: &'a AtomicBool) -> Order<'a> {
         Order {
             kept: &self.kept,
@@ -56,7 +56,7 @@ impl House {
         }
     }
 
-    /// Names in the application's folder.
+    /// Returns the names in the application's folder.
     pub(crate) fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.root.path().join("app")).expect("a folder");
         let names = entries.map(|entry| entry.expect("an entry").file_name().into_string().expect("text"));
@@ -70,7 +70,7 @@ pub(crate) fn edited(path: &Path, new: &str) -> Edited {
     Edited { original: Original::read(path).expect("a file"), new: new.into() }
 }
 
-/// An access list as the kernel keeps it: version 2, then tag, rights and id of each entry.
+/// Returns an access list in the kernel's format: version 2, then the tag, rights and id of each entry.
 fn access_list(entries: &[(u16, u16, i32)]) -> Vec<u8> {
     let mut bytes = 2_u32.to_le_bytes().to_vec();
     for (tag, rights, id) in entries {
@@ -93,7 +93,7 @@ fn owner_mode_access_list_and_attributes_stay_and_the_old_bytes_come_back() {
     let file = fs::File::open(&path).unwrap();
     let flags = rustix::fs::XattrFlags::empty();
     rustix::fs::fsetxattr(&file, "user.note", b"mine", flags).unwrap();
-    // An access list as setfacl writes it: a second user may read.
+    // The access list that setfacl writes for a second user who may read.
     let acl = access_list(&[(1, 6, -1), (2, 4, 1234), (4, 4, -1), (16, 4, -1), (32, 0, -1)]);
     rustix::fs::fsetxattr(&file, "system.posix_acl_access", &acl, flags).unwrap();
     let before = fs::metadata(&path).unwrap();
@@ -170,7 +170,7 @@ fn a_link_is_followed_and_stays_a_link() {
     let words = format!("the path contains a symbolic link; looptax writes the file {}", real.display());
     assert_eq!(found.len(), 1);
     assert_eq!((found[0].code, &found[0].words), (FileRemarkCode::Link, &words));
-    // A path through the folder above is not a link.
+    // A path that leads through the parent folder is not a link.
     let above = real.parent().unwrap().join("..").join(real.parent().unwrap().file_name().unwrap()).join("real.env");
     assert_eq!(remarks(&above, &Original::read(&above).unwrap()).len(), 0);
     house.plan(&edits).write(&edits).unwrap();

@@ -1,5 +1,5 @@
-//! A looptax that is killed at any moment leaves each file old or new, and one that it makes away or whole; the next
-//! one finishes or undoes.
+//! Kills looptax at random moments of a switch: each file then has its old or its new text, and a new file is either
+//! complete or missing. The next looptax finishes or undoes the switch.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use looptax_testkit::patience;
 use crate::kept::House;
 
 const KILLS: u32 = 200;
-/// How long one may take to begin.
+/// The time limit for a started program to begin its work.
 const BEGIN: Duration = Duration::from_secs(30);
-/// So long it is let work at most: some dozen switches.
+/// The longest time before the program is killed, in µs: enough for some dozen switches.
 const LONGEST_US: u32 = 30_000;
 
 pub(crate) fn back_and_forth() -> PathBuf {
@@ -44,7 +44,7 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
             .expect("the example is built with the tests");
         let begun = house.root.path().join("data/switches");
         patience::wait_for("its first folder", BEGIN, || begun.exists().then_some(()));
-        // Spread over the whole time without a clock's or a generator's help.
+        // This spreads the times over the whole range without a clock or a random generator.
         let wait = u64::from(round * 7919 % LONGEST_US);
         std::thread::sleep(Duration::from_micros(wait));
         child.kill().unwrap();
@@ -79,6 +79,6 @@ fn of_two_files_each_is_old_or_new_after_every_kill_and_the_next_start_ends_it()
         let data = house.root.path().join("data");
         assert!(!data.exists() || fs::remove_dir_all(data).is_ok());
     }
-    // From its beginning on it does nothing else.
+    // Once it has begun, the program does nothing but switch, so some kills must have interrupted a switch.
     assert!(n_interrupted > 0, "nothing was hit at work");
 }

@@ -1,4 +1,4 @@
-//! Files replaced for real: what they keep, what somebody else wrote meanwhile, and a looptax that is killed.
+//! Tests with real files: what a replaced file keeps, changes by other programs at the same time, and a killed looptax.
 
 #![allow(
     clippy::disallowed_methods,

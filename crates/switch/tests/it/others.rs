@@ -1,4 +1,4 @@
-//! Another program's changes meanwhile stay, and of several files all are new or none.
+//! Tests that another program's changes are kept, and that either all files of a switch are new or none.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -64,7 +64,7 @@ fn undo_of_a_file_whose_lines_somebody_wrote_anew_touches_none() {
     assert_eq!(switch.standing, SwitchStanding::Moved);
 }
 
-/// A file to be made in a folder that is to be made, beside one that is changed.
+/// Returns a new file in a folder that does not exist yet, and an existing file that is changed together with it.
 fn with_a_new_file(house: &House) -> (PathBuf, [Edited; 2]) {
     let unit = house.write("app.service", "old");
     fs::set_permissions(&unit, Permissions::from_mode(0o640)).expect("it is the test's own");
@@ -125,7 +125,7 @@ fn a_file_that_somebody_made_or_changed_meanwhile_stays() {
     assert!(matches!(&error, SwitchError::Changed { .. }), "{error}");
     assert_eq!(fs::read_to_string(&path).unwrap(), "theirs");
     assert_eq!(fs::read_to_string(edits[1].original.path()).unwrap(), "new");
-    // Other files in the folder keep it from being removed.
+    // looptax does not remove the folder while it contains other files.
     fs::write(&path, "[Service]\n").unwrap();
     fs::write(path.with_file_name("60.conf"), "theirs").unwrap();
     work.put_back("wanted", End::Undone).unwrap();
@@ -172,7 +172,7 @@ fn files_that_their_test_refuses_are_back_before_anything_reads_them() {
     let order = Order { commands: &commands, ..house.order(&edits, &stop) };
     let mut steps = Vec::new();
     let carried = carry_out(&order, &mut Watches::default(), &mut |step| {
-        // The reload runs only after the old file is back.
+        // At this point the reload must not have run.
         if step.code == StepCode::FilesPutBack {
             assert!(!read.exists(), "somebody has read it");
         }

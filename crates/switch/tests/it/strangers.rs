@@ -1,4 +1,4 @@
-//! The application's own user owns the folder, and leads root's way back to files that are not hers.
+//! Tests attacks by an application's user, who owns the folder and makes paths lead root to files of other users.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, lchown, symlink};
@@ -11,12 +11,12 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 
 use crate::kept::{House, edited};
 
-/// A user that no account has.
+/// A uid that no account has.
 const STRANGER: u32 = 47_001;
 const OLD: &str = "* * * * * root id\nhost=tcp\n";
 const NEW: &str = "* * * * * root id\nhost=/s\n";
 
-/// A house whose application's folder is a stranger's, and a file of root's beside it.
+/// A test environment in which another user owns the application's folder, and a file of root outside that folder.
 struct Scene {
     house: House,
     path: PathBuf,
@@ -44,7 +44,7 @@ impl Scene {
         Some(scene)
     }
 
-    /// A switch that was carried out; gives its name.
+    /// Carries out a switch; returns its name.
     fn moved(&self) -> String {
         let edits = [edited(&self.path, NEW)];
         let mut work = self.house.plan(&edits);
@@ -53,7 +53,7 @@ impl Scene {
         work.id().to_owned()
     }
 
-    /// The same, killed before anything was written.
+    /// Plans a switch and stops before anything is written, as if looptax was killed; returns the switch's name.
     fn begun(&self) -> String {
         let work = self.house.plan(&[edited(&self.path, NEW)]);
         work.id().to_owned()
@@ -87,7 +87,7 @@ fn undo_does_not_follow_a_link_in_the_file_s_place() {
     scene.check_victim();
     let (known, _) = list(&scene.house.kept).unwrap();
     assert_eq!(known[0].files[0].holds, FileHolds::Foreign);
-    // With her file back in its place the undo works.
+    // When the user's own file is back in its place, the undo works.
     fs::rename(scene.path.with_extension("mine"), &scene.path).unwrap();
     scene.undo(&id).unwrap();
     assert_eq!(fs::read_to_string(&scene.path).unwrap(), OLD);
@@ -141,7 +141,7 @@ fn a_link_of_hers_to_a_file_of_root_s_is_not_planned() {
     let Some(scene) = Scene::new() else { return };
     scene.lead_to_victim();
     assert!(matches!(Original::read(&scene.path), Err(SwitchError::Read { .. })));
-    // A link to her own file is planned, and reported.
+    // looptax plans a switch of a link to the user's own file, and reports the link.
     fs::remove_file(&scene.path).unwrap();
     symlink("a.mine", &scene.path).unwrap();
     give(&scene.path);
@@ -160,7 +160,7 @@ fn file_and_link_exchanged_all_the_time_lead_nowhere() {
     std::thread::scope(|scope| {
         scope.spawn(|| {
             while !is_over.load(std::sync::atomic::Ordering::Relaxed) {
-                // One of both is away for an instant while root writes.
+                // The exchange fails if one of the two is missing for an instant while root writes.
                 let _done = renameat_with(CWD, &scene.path, CWD, &link, RenameFlags::EXCHANGE);
             }
         });

@@ -1,4 +1,4 @@
-//! Accounts of MySQL and MariaDB.
+//! Tests fixes of accounts on MySQL and MariaDB.
 
 use std::fs;
 use std::path::Path;
@@ -13,10 +13,10 @@ use looptax_testkit::patience;
 
 use crate::beside::{Beside, NAMED};
 
-/// A password with all that a statement or a shell could take for its own.
+/// A password with every character that is special in a statement or a shell.
 const AWKWARD: &str = r#"a'b"c\'d\\ü;-- $x `€` "#;
 
-/// Everything that the server keeps of accounts, except for when a password was changed.
+/// Returns everything that the server stores about accounts, except for the times of password changes.
 fn dump(beside: &Beside) -> Vec<String> {
     let mut talk = beside.talk();
     let tables = ["db", "tables_priv", "columns_priv", "procs_priv"];
@@ -31,7 +31,7 @@ fn dump(beside: &Beside) -> Vec<String> {
         }
     };
     for table in tables {
-        // The grantor and the time of a right are not part of the right.
+        // The grantor and the time of a right are not part of the right, so these columns are left out.
         let columns = match *table {
             "tables_priv" => "host, db, user, table_name, table_priv, column_priv",
             "procs_priv" => "host, db, user, routine_name, routine_type, proc_priv",
@@ -71,7 +71,7 @@ fn app_over_tcp(beside: &Beside, password: &str) -> Address {
     beside.client("app", password, Some("shop"))
 }
 
-/// Whether the journal, or anything that is shown, says the password.
+/// Checks that the journal and all shown texts do not contain the password.
 #[track_caller]
 fn check_silent(beside: &Beside, password: &str) {
     let folder = beside.root.path().join("data/switches/20261123-1");
@@ -135,7 +135,8 @@ pub(crate) fn made(kind: Kind) {
     beside.over_the_socket(&client).err().unwrap();
 }
 
-/// An account of the socket with another password, TLS and fewer rights, which somebody else may use.
+/// Creates an account for the socket that another application may use: with another password, with TLS and fewer
+/// rights.
 fn other_account(beside: &Beside) -> Address {
     let client = app_over_tcp(beside, "pw");
     beside.run(&[
@@ -170,7 +171,7 @@ pub(crate) fn changed(kind: Kind) {
 pub(crate) fn refused(kind: Kind) {
     let beside = Beside::start(kind);
     let client = app_over_tcp(&beside, AWKWARD);
-    // Somebody who may make accounts, and give no rights away.
+    // An administrator who may create accounts, but not grant rights.
     beside.run(&[
         "CREATE USER 'half'@'localhost' IDENTIFIED BY 'pw'",
         "GRANT CREATE USER ON *.* TO 'half'@'localhost'",
@@ -193,7 +194,7 @@ pub(crate) fn refused(kind: Kind) {
     let (known, _) = list(&beside.kept).unwrap();
     assert_eq!(known[0].standing, SwitchStanding::PutBack);
 
-    // A policy that refuses the password tells nothing of it.
+    // The error of a rejected password must not contain the password.
     let wrong = Address { password: Some(looptax_model::dsn::Secret::new("wrong")), ..beside.admin() };
     let nobody = AccountFix::prepare(&points, &client, &wrong);
     let Err(FixError::LogIn { server, .. }) = nobody else {
@@ -220,14 +221,14 @@ pub(crate) fn changed_since(kind: Kind) {
     assert_eq!(work.standing(), SwitchStanding::Prepared);
 }
 
-/// How often a looptax is killed while it fixes and takes back.
+/// How often looptax is killed while it fixes an account or undoes the fix.
 const KILLS: u32 = 60;
-/// How long one may take to begin.
+/// The time limit for a started looptax to begin its work.
 const BEGIN: Duration = Duration::from_secs(30);
-/// So long it is let work at most: some turns.
+/// The longest time before looptax is killed, in µs: enough for some fixes.
 const LONGEST_US: u32 = 40_000;
 
-/// Fixes and takes back for ever, for the test that kills it.
+/// Fixes an account and undoes the fix, in an endless loop; a test kills this program.
 pub(crate) fn back_and_forth(data: &str, points: &str, client: &str, admin: &str) -> ! {
     let points = fs::read_to_string(points).unwrap();
     let points: Vec<Point> = serde_json::from_str(&points).unwrap();
@@ -282,6 +283,6 @@ pub(crate) fn killed(kind: Kind) {
         }
         assert_eq!(dump(&beside), before, "round {round}");
     }
-    // From its beginning on it does nothing else.
+    // Once it has begun, the program does nothing but fix and undo, so some kills must have interrupted it.
     assert!(n_at_work > 0, "nothing was hit at work");
 }

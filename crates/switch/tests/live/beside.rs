@@ -1,4 +1,4 @@
-//! A private server, its administrator, and a data folder for switches.
+//! A private server with its administrator, and a data folder for switches.
 
 use std::os::unix::fs::PermissionsExt;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use tempfile::TempDir;
 pub(crate) const NAMED: Named<'static> =
     Named { day: "20261123", at: "2026-11-23T12:00:00Z", title: "what stands in the way" };
 
-/// The child that a check sends to the socket, as ourselves.
+/// Runs the child process that a check starts to try the socket, as the test's own user.
 pub(crate) fn reach(socket: &str) -> ExitCode {
     let found =
         reach::child(&ReachRequest { socket: socket.into(), view: None, uid: None, gid: None, groups: Vec::new() });
@@ -26,7 +26,7 @@ pub(crate) fn reach(socket: &str) -> ExitCode {
     ExitCode::from(u8::from(done.is_err()))
 }
 
-/// In the order of their end.
+/// The fields are in the order in which they have to be dropped.
 pub(crate) struct Beside {
     pub(crate) server: PrivateServer,
     _reaper: Reaper,
@@ -37,7 +37,7 @@ pub(crate) struct Beside {
 impl Beside {
     pub(crate) fn start(kind: Kind) -> Self {
         let root = tempfile::Builder::new().prefix("it-").tempdir().unwrap();
-        // Every account has to reach it.
+        // The account of every server has to be able to enter the folder.
         let mode = std::fs::Permissions::from_mode(0o755);
         std::fs::set_permissions(root.path(), mode).unwrap();
         let self_exe = std::env::current_exe().unwrap();
@@ -59,7 +59,7 @@ impl Beside {
         }
     }
 
-    /// The server's own account, over the socket.
+    /// Returns the login of the server's own administrator, over the socket.
     pub(crate) fn admin(&self) -> Address {
         let login = &self.server.login;
         Address {
@@ -98,7 +98,7 @@ impl Beside {
         }
     }
 
-    /// The points of a check about the client's address.
+    /// Returns the points of a check of the client's address.
     pub(crate) fn check(&self, client: &Address) -> Vec<Point> {
         let survey = survey(None);
         let who = Client::find(None, None).unwrap();
@@ -110,7 +110,7 @@ impl Beside {
         .unwrap()
     }
 
-    /// The same login over the socket; the server's words where it fails.
+    /// Logs in over the socket as the client; the error is the server's message.
     pub(crate) fn over_the_socket(&self, client: &Address) -> Result<Conversation, String> {
         let endpoint = Endpoint::unix(&self.server.socket).unwrap();
         let login = Login {

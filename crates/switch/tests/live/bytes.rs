@@ -1,4 +1,4 @@
-//! Files of any encoding, planned, written and put back: a byte beside the value never changes.
+//! Tests files of any encoding: planning, writing and undoing never change a byte outside the value.
 
 use std::fs;
 
@@ -10,7 +10,7 @@ use looptax_switch::{End, FileToSwitch, Kept, Wish, Work, open};
 
 use crate::beside::{Beside, NAMED};
 
-/// Text that may be before, between and behind the settings: marks, ends of lines, comments of other encodings.
+/// Text that may be before, between and after the settings: byte order marks, line ends, comments in other encodings.
 const BEFORE: [&[u8]; 3] = [b"", b"\xef\xbb\xbf", b"\r\n# \xff\xfe\x80\r\n"];
 const BETWEEN: [&[u8]; 4] =
     [b"\n", b"\r\n", b"\n# caf\xe9 'DB_HOST=10.0.0.1'\n", "\r\n\t\r\n# ü 日本 \"\r\n".as_bytes()];

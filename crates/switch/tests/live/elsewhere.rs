@@ -1,4 +1,4 @@
-//! Files whose values are set in others.
+//! Tests files whose values are set in other files.
 
 use std::fs;
 

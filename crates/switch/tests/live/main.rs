@@ -1,7 +1,7 @@
-//! Obstacles of a switch, fixed and taken back on real private servers.
+//! Tests the removal of obstacles to a switch, and its undo, on real private servers.
 //!
-//! This program is started again as the servers' reaper, hence its own main; a server that is not installed counts as
-//! ignored.
+//! This program has its own `main`, because it is also started as the servers' reaper. A test whose server is not
+//! installed counts as ignored.
 
 #![allow(clippy::disallowed_methods, clippy::unwrap_used, reason = "these are tests, though without #[test]")]
 
@@ -30,7 +30,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// A test, and the servers that it runs on.
+/// The name of a test, the kinds of server on which it runs, and the test itself.
 type Live = (&'static str, &'static [Kind], fn(Kind));
 
 const MYSQLS: &[Kind] = &[Kind::Mariadb, Kind::Mysql];

@@ -1,4 +1,4 @@
-//! `pg_hba.conf`.
+//! Tests fixes of `pg_hba.conf`.
 
 use std::fs;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use looptax_switch::{End, list, open};
 
 use crate::beside::{Beside, NAMED};
 
-/// The rules of Debian's packages, in a file with ends of lines and comments that people leave.
+/// The rules of Debian's packages, with different line ends and with comments, as people leave them.
 const DEBIAN: &str = "# TYPE  DATABASE  USER  ADDRESS  METHOD\r\nlocal   all   looptax   scram-sha-256\r\n# ours\r\nlocal   all   all   peer # so\r\nhost    all   all   127.0.0.1/32   scram-sha-256\r\n";
 
 struct Cluster {
@@ -28,14 +28,14 @@ fn cluster(kind: Kind, rules: &str) -> Cluster {
     let file = PathBuf::from(path.unwrap());
     let admin = beside.server.login.user.clone();
     let rules = rules.replace("looptax", &admin);
-    // In place, so that owner and mode stay.
+    // The file is overwritten and not replaced, so that owner and mode stay.
     fs::write(&file, &rules).unwrap();
     beside.run(&["SELECT pg_reload_conf()"]);
     let client = beside.client("app", "p'w\\", Some("shop"));
     Cluster { beside, file, client }
 }
 
-/// Waits until the server has the rules that keep the client out.
+/// Waits until the server uses the rules that reject the client.
 fn wait_for_peer(cluster: &Cluster) {
     looptax_testkit::patience::wait_for("the rules", std::time::Duration::from_secs(20), || {
         cluster.beside.over_the_socket(&cluster.client).err()
@@ -106,7 +106,7 @@ pub(crate) fn broken(kind: Kind) {
     let Cluster { beside, file, client } = &cluster;
     let points = beside.check(client);
     let admin = beside.admin();
-    // The server keeps the rules that it has when somebody breaks the file.
+    // If somebody puts an error into the file, the server keeps its present rules.
     let text = fs::read_to_string(file).unwrap() + "locl all all peer\n";
     fs::write(file, &text).unwrap();
     let survey = survey(None);
@@ -127,7 +127,7 @@ pub(crate) fn broken(kind: Kind) {
     }
     assert_eq!(fs::read_to_string(file).unwrap(), text);
 
-    // One that breaks after it was looked at is put back.
+    // If the rules get an error after looptax has checked them, the old file is put back.
     fs::write(file, text.replace("locl all all peer\n", "")).unwrap();
     let mut fix = HbaFix::prepare(HbaWish { points: &points, client, server: None, admin: Some(&admin) }).unwrap();
     let before = fs::read(file).unwrap();

@@ -1,8 +1,8 @@
-//! A file at one moment.
+//! The state of a file at one point in time.
 
 use rustix::fs::Stat;
 
-/// The facts that distinguish a file from every other file, and from the same file before it was changed.
+/// The facts that distinguish a file from every other file, and from the same file after a change.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct FileNow {
     dev: u64,

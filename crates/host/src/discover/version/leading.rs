@@ -1,10 +1,10 @@
-//! A version at the beginning of a text.
+//! Reads a version at the beginning of a text.
 
-/// More bytes than any version has.
+/// The maximum number of bytes of a version that are read; no version is longer.
 pub(super) const MOST_VERSION_BYTES: usize = 64;
 
-/// The leading part of a text that can be a version: it starts with a digit, and has only characters that occur in
-/// versions.
+/// Returns the leading part of a text that can be a version: it starts with a digit, and contains only characters that
+/// occur in versions.
 pub(super) fn leading_version(text: &[u8]) -> Option<&str> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b".+~-".contains(byte);
     let n_bytes = text.iter().take(MOST_VERSION_BYTES).take_while(|it| is_part(it)).count();

@@ -1,9 +1,9 @@
-//! The version of a server's program. It is read from files; no program is executed for it.
+//! Determines the version of a server's program from files; executes no program for this.
 //!
-//! The program's own bytes are read through `/proc/PID/exe`, which is the running file, whatever its path leads to now.
-//! If the bytes do not show a version, the package database may, as text, provided that the file at the packaged path
-//! is the running one. Everything that is read here may have been written by another user: reads are limited in length,
-//! and a version may contain only characters that occur in versions.
+//! Reads the program's own bytes through `/proc/PID/exe`, which is the running file, wherever its path leads now. If
+//! the bytes do not show a version, reads the text of the package database, provided that the file at the packaged path
+//! is the running file. Everything that is read here may have been written by another user. Therefore reads are limited
+//! in length, and a version may contain only characters that occur in versions.
 
 mod file_now;
 mod leading;
@@ -27,15 +27,15 @@ use crate::discover::process::Process;
 use file_now::FileNow;
 use leading::{MOST_VERSION_BYTES, leading_version};
 
-/// The longest time that reading a program may take. Only a file system that does not answer takes longer.
+/// The time limit for reading a program. Only a file system that does not answer takes longer.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The most bytes of programs that one look reads.
+/// The maximum number of bytes of programs that one survey reads.
 const MOST_BYTES_PER_LOOK: u64 = 1 << 30;
 
-/// The kind of a server and its version; `None` if it was not found.
+/// The kind of a server, and its version; `None` if the version was not found.
 pub(crate) type Known = (Kind, Option<String>);
 
-/// The versions of one look: a file that several processes run is read once.
+/// The versions that one survey has found. A file that several processes run is read once.
 #[derive(Debug)]
 pub(crate) struct Versions {
     known: HashMap<(Kind, FileNow), Known>,
@@ -47,7 +47,7 @@ impl Versions {
         Self { known: HashMap::new(), n_bytes_left: MOST_BYTES_PER_LOOK }
     }
 
-    /// The kind that a process really is, according to its program, and its version.
+    /// Returns the kind of server that a process really is, according to its program, and its version.
     pub(crate) fn of(&mut self, kind: Kind, process: &Process) -> Known {
         let (kind, version) = self.of_program(kind, process);
         let version = version.or_else(|| {
@@ -58,7 +58,7 @@ impl Versions {
     }
 
     fn of_program(&mut self, kind: Kind, process: &Process) -> Known {
-        // If we may not look at a program, its path is not known either.
+        // If looptax may not inspect the process, it does not know the program's path either.
         let Some(path) = process.program.clone() else {
             return (kind, None);
         };
@@ -73,7 +73,7 @@ impl Versions {
         let budget = self.n_bytes_left;
         let read = move || read(kind, &path, &file, now, budget);
         let Some((known, n_read)) = in_time(PATIENCE, Box::new(read)) else {
-            // A second such program would make the user wait again.
+            // No other program is read, because the user might have to wait again.
             self.n_bytes_left = 0;
             return (kind, None);
         };
@@ -90,7 +90,7 @@ fn opened(link: &Path) -> Option<(File, FileNow)> {
     Some((file, now))
 }
 
-/// Kind and version of an open program, and the number of bytes that were read.
+/// Returns the kind and version of an open program, and the number of bytes that were read.
 fn read(kind: Kind, path: &Path, file: &File, now: FileNow, budget: u64) -> (Known, u64) {
     let texts = program::texts(file, budget);
     let (kind, version) = spelling::found_in(kind, &texts);
@@ -98,21 +98,21 @@ fn read(kind: Kind, path: &Path, file: &File, now: FileNow, budget: u64) -> (Kno
     ((kind, version), texts.len() as u64)
 }
 
-/// The result of `work`; `None` if it takes too long. In that case its thread ends with this process, or when the file
-/// system answers.
+/// Returns the result of `work`; `None` if it takes too long. In that case the thread continues until this process
+/// ends, or until the file system answers.
 fn in_time<T: Send + 'static>(patience: Duration, work: Box<dyn FnOnce() -> T + Send>) -> Option<T> {
     let (sender, receiver) = mpsc::channel();
     let started = thread::Builder::new().spawn(move || {
-        // If this took too long, the receiver no longer exists.
+        // If `work` took too long, the receiver no longer exists.
         let _ = sender.send(work());
     });
     started.ok()?;
     receiver.recv_timeout(patience).ok()
 }
 
-/// The major version in PostgreSQL's data folder, which is the server's working folder.
+/// Returns the major version in PostgreSQL's data folder, which is the server's working folder.
 ///
-/// The process controls the folder, and a link in it could lead to any file of the machine, so links are not followed.
+/// The process controls this folder, and a link in it could lead to any file of the machine, so links are not followed.
 fn of_data_folder(process: &Process) -> Option<String> {
     let mut text = Vec::new();
     let file = process.view().ok()?.open_ordinary(Path::new("PG_VERSION")).ok()?;
@@ -127,7 +127,7 @@ mod tests {
 
     use super::*;
 
-    /// A child that is ended with the test.
+    /// A child process that is ended when this value is dropped.
     struct Alive(Child);
 
     impl Drop for Alive {
@@ -137,7 +137,8 @@ mod tests {
         }
     }
 
-    /// The first word that starts with a digit, after an optional `v=`: where each server prints its version.
+    /// Returns the first word that starts with a digit, after an optional `v=` or `v`: every server prints its version
+    /// there.
     fn version_in(text: &str) -> Option<&str> {
         text.split_whitespace()
             .map(|word| word.strip_prefix("v=").unwrap_or(word))
@@ -145,7 +146,7 @@ mod tests {
             .find(|word| word.starts_with(|first: char| first.is_ascii_digit()))
     }
 
-    /// Servers that are installed here: in the usual folders, and in those of PATH.
+    /// Returns the servers that are installed on this machine: in the usual folders, and in those of PATH.
     fn installed() -> Vec<(Kind, PathBuf)> {
         let path = std::env::var_os("PATH").unwrap_or_default();
         let usual = ["/usr/sbin", "/usr/bin", "/usr/lib/postgresql/15/bin"];
@@ -162,13 +163,14 @@ mod tests {
         all
     }
 
-    /// One file is server and checker of dumps, and looks what it is called.
+    /// Returns the version that a program prints. One file is both a server and a checker of dumps, and behaves
+    /// according to the name by which it is called.
     fn printed(program: &Path) -> String {
         use std::os::unix::process::CommandExt;
         let name = program.to_string_lossy().replace("-check-rdb", "-server");
         let mut command = Command::new(program);
         let output = command.arg0(name).arg("--version").output().unwrap();
-        // Pgpool-II prints it as an error.
+        // Pgpool-II prints the version to its error output.
         String::from_utf8_lossy(&[output.stdout, output.stderr].concat()).into_owned()
     }
 
@@ -176,7 +178,7 @@ mod tests {
     fn the_version_that_is_read_is_the_one_that_each_installed_server_prints() {
         for (kind, program) in installed() {
             let printed = printed(&program);
-            // A script in the place of a program, which starts another.
+            // A script that starts another program instead of being the program is skipped.
             let file = File::open(&program).unwrap();
             let now = FileNow::from(&fstat(&file).unwrap());
             let mut start = [0; 4];
@@ -188,7 +190,7 @@ mod tests {
             let (refined, version) = known;
             let version = version.unwrap_or_else(|| panic!("{}: no version", program.display()));
             let told = version_in(&printed).unwrap();
-            // A distribution adds its own suffix when it prints.
+            // A distribution may add its own suffix to the printed version.
             assert!(told.starts_with(&version), "{version}: {printed}");
             let rest = &told[version.len()..];
             let is_whole = !rest.starts_with(|it: char| it.is_ascii_digit() || it == '.');
@@ -211,7 +213,7 @@ mod tests {
             .flatten()
             .find(|it| it.program.as_deref() == Some(&*program))
             .unwrap();
-        // The name leads to a script now, and the process still runs the file that it was.
+        // The name now leads to a script, but the process still runs the original file.
         let (mark, script) = (folder.path().join("executed"), folder.path().join("script"));
         let text = format!("#!/bin/sh\ntouch {}\necho v=6.6.6\n", mark.display());
         looptax_testkit::programs::write(&script, &text);
@@ -246,7 +248,7 @@ mod tests {
         std::os::unix::fs::symlink("other", &path).unwrap();
         assert_eq!(of_data_folder(&process), None);
         std::fs::remove_file(&path).unwrap();
-        // Opening a pipe that no process writes to would never end.
+        // Opening a pipe to which no process writes would wait for ever.
         let (kind, mode) = (rustix::fs::FileType::Fifo, rustix::fs::Mode::RUSR);
         rustix::fs::mknodat(rustix::fs::CWD, &path, kind, mode, 0).unwrap();
         assert_eq!(of_data_folder(&process), None);

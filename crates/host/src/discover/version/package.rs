@@ -1,7 +1,7 @@
-//! The version that the package database has for a program, as text.
+//! Finds the version of a program in the package database, read as text.
 //!
-//! Debian's `dpkg` and Alpine's `apk` keep text, which is read; none of their programs is executed. RPM's database is
-//! not text, and is not read. A package counts only if the file at its path is the running one.
+//! Debian's `dpkg` and Alpine's `apk` have text files, which are read; none of their programs is executed. RPM's
+//! database is not text, and is not read. A package counts only if the file at its path is the running file.
 
 use std::io::Read;
 use std::path::Path;
@@ -14,19 +14,19 @@ use super::leading::leading_version;
 
 const DPKG: &str = "/var/lib/dpkg";
 const APK: &str = "/lib/apk/db/installed";
-/// Most bytes that are read of one file of a package database: a status of 5,000 packages has 6 MB.
+/// The maximum number of bytes read from one file of a package database: the status of 5,000 packages has 6 MB.
 const MOST_BYTES: u64 = 32 << 20;
 
-/// The version of the package to which a program's file belongs, without the distribution's own part.
+/// Returns the version of the package that contains a program's file, without the part that the distribution adds.
 pub(super) fn version_of(path: &Path, now: FileNow) -> Option<String> {
     let text = path.to_str()?;
     let version = of_dpkg(Path::new(DPKG), text).or_else(|| of_apk(Path::new(APK), text))?;
-    // Look at the file only now: another user may have chosen this path, unless a package has it.
+    // The file is inspected only after a package was found for the path, because another user may have chosen the path.
     let there = host::look(path).ok()??;
     (FileNow::from(&there) == now).then_some(version)
 }
 
-/// A path, and the one that a package lists for the same file if `/bin` is a link to `/usr/bin`.
+/// Returns a path, and the path under which a package lists the same file if `/bin` is a link to `/usr/bin`.
 fn spellings(path: &str) -> impl Iterator<Item = &str> {
     let shorter = path.strip_prefix("/usr").filter(|it| it.starts_with('/'));
     std::iter::once(path).chain(shorter)
@@ -41,7 +41,7 @@ fn of_dpkg(folder: &Path, path: &str) -> Option<String> {
     let mut lists = host::list(&folder.join("info")).ok()?.into_iter();
     let list = lists.find(|it| it.extension().is_some_and(|it| it == "list") && is_owner(it))?;
     let package = list.file_stem()?.to_str()?;
-    // A package may be for a named architecture: `libc6:amd64`.
+    // The name of a package may include an architecture, such as `libc6:amd64`.
     let name = package.split(':').next()?;
     let status = read(&folder.join("status"))?;
     let status = String::from_utf8_lossy(&status);
@@ -52,8 +52,10 @@ fn of_dpkg(folder: &Path, path: &str) -> Option<String> {
     upstream(version)
 }
 
+/// Returns the version of the package in apk's database that contains the file.
+///
 /// # Source
-/// apk's database: `P:` names a package, `V:` its version, `F:` a folder, `R:` a file in the folder before it.
+/// apk's database: `P:` is a package's name, `V:` its version, `F:` a folder, `R:` a file in the folder before it.
 fn of_apk(database: &Path, path: &str) -> Option<String> {
     let text = read(database)?;
     let text = String::from_utf8_lossy(&text);
@@ -75,7 +77,7 @@ fn of_apk(database: &Path, path: &str) -> Option<String> {
     None
 }
 
-/// The upstream version: `10.11.19` in `1:10.11.19-0+deb12u1` and in `10.11.19-r0`.
+/// Returns the upstream version, such as `10.11.19` from `1:10.11.19-0+deb12u1` or from `10.11.19-r0`.
 fn upstream(version: &str) -> Option<String> {
     let version = version.split_once(':').map_or(version, |it| it.1);
     let version = version.rsplit_once('-').map_or(version, |it| it.0);

@@ -1,22 +1,24 @@
-//! The constants of a program: the section of an ELF file that contains its texts.
+//! Reads the constants of a program: the section of an ELF file that contains its texts.
 //!
-//! Any user may have made the file: every number in it is checked against the file's length, and reads are limited.
+//! Any user may have made the file. Every number in it is therefore checked against the file's length, and reads are
+//! limited.
 
 use std::fs::File;
 use std::os::unix::fs::FileExt;
 
-/// Most bytes that are read of one program. MySQL has 14 MB of constants; the largest known is `mongod` with about 60.
+/// The maximum number of bytes read from one program. MySQL has 14 MB of constants; the largest known program,
+/// `mongod`, has about 60 MB.
 const MOST_BYTES: u64 = 96 << 20;
-/// The most sections that a table may have: programs have about 30.
+/// The maximum number of sections in a table; programs have about 30.
 const MOST_SECTIONS: u16 = 512;
-/// Bytes of a section's header in 64-bit files.
+/// The number of bytes of a section's header in 64-bit files.
 const SECTION_BYTES: usize = 64;
 const NAME: &[u8] = b".rodata";
-/// A section without bytes in the file. Source: elf(5), `SHT_NOBITS`.
+/// The type of a section that has no bytes in the file. Source: elf(5), `SHT_NOBITS`.
 const NO_BITS: u32 = 8;
 
-/// The constants of a program, at most `budget` bytes. If the program has no such section, the start of the file; empty
-/// if the file cannot be read.
+/// Returns the constants of a program, at most `budget` bytes. If the program has no section of constants, returns the
+/// start of the file; empty if the file cannot be read.
 ///
 /// # Source
 /// elf(5): `Elf64_Ehdr`, `Elf64_Shdr`.
@@ -32,7 +34,7 @@ pub(super) fn texts(file: &File, budget: u64) -> Vec<u8> {
     }
 }
 
-/// Offset and length of the section of constants.
+/// Returns offset and length of the section of constants.
 fn constants(file: &File) -> Option<(u64, u64)> {
     let mut head = [0; 64];
     file.read_exact_at(&mut head, 0).ok()?;
@@ -89,7 +91,7 @@ mod tests {
         file
     }
 
-    /// A table of two sections: the names, and the constants.
+    /// Builds an ELF file with a table of two sections: the names, and the constants.
     fn program(change: impl Fn(&mut Vec<u8>)) -> File {
         let mut bytes = vec![0; 64];
         bytes[..6].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2, NATIVE_ORDER]);

@@ -1,8 +1,9 @@
-//! How the program of each kind of server writes its version among its constants.
+//! Finds the version of a server among the constants of its program.
 //!
-//! This module has the search; each kind's facts have the spellings. Constants end in a zero byte; a version is a
-//! separate constant, or follows words in a longer one. The spellings were seen in the programs of Debian 12 and Debian
-//! unstable of October 2026; for programs that are not packaged there, they come from the sources.
+//! This module contains the search; the facts of each kind of server contain the spellings. A constant ends with a zero
+//! byte. A version is a separate constant, or it follows words in a longer constant. The spellings were seen in the
+//! programs of Debian 12 and of Debian unstable of October 2026. For programs that Debian does not package, they come
+//! from the sources.
 
 use std::ops::RangeInclusive;
 
@@ -11,8 +12,8 @@ use memchr::memmem;
 
 use super::leading::leading_version;
 
-/// The kind that a program with these constants is, and its version. A `mysqld` may be MariaDB's or Percona's, and a
-/// `redis-server` may be Valkey's.
+/// Returns the kind of server that a program with these constants is, and its version. A `mysqld` may be MariaDB or
+/// Percona Server, and a `redis-server` may be Valkey.
 pub(super) fn found_in(kind: Kind, constants: &[u8]) -> (Kind, Option<String>) {
     for spelling in kind.facts().spellings {
         let is_marked = memmem::find(constants, spelling.mark.as_bytes()).is_some();
@@ -58,7 +59,7 @@ type Numbers = [u32; 3];
 fn alone(constants: &[u8], majors: RangeInclusive<u32>, is_built: bool) -> Option<String> {
     let mut all: Vec<(Numbers, &str)> = Vec::new();
     for at in memchr::memchr_iter(b'.', constants) {
-        // Starts at the first dot of a constant that begins with a number.
+        // The search starts at the first dot of a constant that begins with a number.
         let before = &constants[at.saturating_sub(4)..at];
         let n_digits = { before.iter().rev() }.take_while(|it| it.is_ascii_digit()).count();
         let start = at - n_digits;
@@ -82,7 +83,8 @@ fn alone(constants: &[u8], majors: RangeInclusive<u32>, is_built: bool) -> Optio
     best.next().map(|(_, text)| (*text).to_owned())
 }
 
-/// The three numbers of `7.0.15` and of `2.0.21-debian`; a text with more or fewer is not a version of these programs.
+/// Returns the three numbers of a version such as `7.0.15` or `2.0.21-debian`; a text with more or fewer numbers is not
+/// a version of these programs.
 fn numbers_of(text: &str) -> Option<Numbers> {
     let numbers = text.split('-').next()?;
     let mut parts = numbers.split('.').map(str::parse);

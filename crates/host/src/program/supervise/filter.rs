@@ -1,8 +1,9 @@
-//! The filter over a program of root's that is asked for its configuration: which calls it may make by itself, which
-//! the supervisor makes for it, and which only report success.
+//! The filter of system calls for a program of root that is run to get its configuration: which calls the program may
+//! make itself, which the supervisor makes for it, and which only report success.
 //!
-//! The program is root's, and no other user's code gets into it; the filter keeps the test of a configuration from
-//! changing the machine. For this program, calls that are newer than this list do not exist.
+//! The program belongs to root and contains no other user's code. The filter's purpose is that the test of a
+//! configuration does not change the machine. Calls that are newer than this list fail as if the kernel did not have
+//! them.
 
 use std::ffi::c_long;
 
@@ -11,14 +12,14 @@ use crate::seccomp::bpf::{ARCH, AT_ARCH, AT_NUMBER, Step, X32_BIT, assemble, at_
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Goal {
     Notify,
-    /// The call returns 0, and nothing happens.
+    /// The call returns 0 and has no effect.
     Done,
     Refuse,
     /// The call fails as if the kernel did not have it.
     Missing,
-    /// Allowed only for the process itself: the first argument has to be 0.
+    /// The call is allowed only for the process itself: the first argument has to be 0.
     OwnFirst,
-    /// Allowed only for the process itself: the second argument has to be 0.
+    /// The call is allowed only for the process itself: the second argument has to be 0.
     OwnSecond,
     Socket,
     Control,
@@ -26,15 +27,15 @@ enum Goal {
     Known,
 }
 
-/// The call's number in `asm-generic/unistd.h`, which libc does not define for every C library; it is the same on all
-/// machines.
+/// The number of this call in `asm-generic/unistd.h`, which is the same on all machines. Not every C library has a
+/// definition of it.
 const FCHMODAT2: c_long = 452;
 const SETXATTRAT: c_long = 463;
 const REMOVEXATTRAT: c_long = 466;
-/// The first call number that this list does not know.
+/// The first call number that this list does not contain.
 const UNKNOWN: u32 = 470;
 
-/// The calls that the supervisor answers: all that open, execute, connect or send a signal.
+/// The calls that the supervisor answers: all calls that open a file, execute, connect or send a signal.
 const NOTIFIED: [c_long; 6] =
     [libc::SYS_openat, libc::SYS_execve, libc::SYS_execveat, libc::SYS_connect, libc::SYS_kill, libc::SYS_tgkill];
 #[cfg(target_arch = "x86_64")]
@@ -42,7 +43,7 @@ const NOTIFIED_OLD: [c_long; 2] = [libc::SYS_open, libc::SYS_creat];
 #[cfg(not(target_arch = "x86_64"))]
 const NOTIFIED_OLD: [c_long; 0] = [];
 
-/// Calls that would change files, or bind an address. They report success, since the test of a configuration continues
+/// Calls that would change files, or bind an address. They report success, because a test of a configuration continues
 /// after them.
 const DONE: [c_long; 26] = [
     libc::SYS_mkdirat,
@@ -92,7 +93,7 @@ const DONE_OLD: [c_long; 14] = [
 #[cfg(not(target_arch = "x86_64"))]
 const DONE_OLD: [c_long; 0] = [];
 
-/// Calls that reach other processes or the machine, and are not part of a test.
+/// Calls that affect other processes or the machine; a test of a configuration does not need them.
 const REFUSED: [c_long; 52] = [
     libc::SYS_setsid,
     libc::SYS_setpgid,
@@ -148,7 +149,7 @@ const REFUSED: [c_long; 52] = [
     libc::SYS_migrate_pages,
 ];
 
-/// Newer ways to open and to send: programs fall back to an older call.
+/// Newer calls for opening and sending: if they are missing, programs use older calls.
 const MISSING: [c_long; 10] = [
     libc::SYS_openat2,
     libc::SYS_io_uring_setup,
@@ -162,7 +163,7 @@ const MISSING: [c_long; 10] = [
     libc::SYS_mount_setattr,
 ];
 
-/// Calls that set limits and priorities, which root's process could set for any other process.
+/// Calls that set limits and priorities; a process of root could set them for any other process.
 const OWN_FIRST: [c_long; 5] = [
     libc::SYS_prlimit64,
     libc::SYS_sched_setaffinity,
@@ -172,13 +173,13 @@ const OWN_FIRST: [c_long; 5] = [
 ];
 const OWN_SECOND: [c_long; 2] = [libc::SYS_setpriority, libc::SYS_ioprio_set];
 
-/// The families that a socket may have; other families reach the kernel's own services.
+/// The address families that a socket may have; with other families a program could reach the kernel's own services.
 const FAMILIES: [i32; 3] = [libc::AF_UNIX, libc::AF_INET, libc::AF_INET6];
-/// Requests that change a file through a descriptor opened for reading. Source: linux/fs.h: `FS_IOC_SETFLAGS`,
+/// Requests that change a file even through a descriptor opened for reading. Source: linux/fs.h: `FS_IOC_SETFLAGS`,
 /// `FS_IOC_FSSETXATTR`.
 const CHANGING_REQUESTS: [u32; 2] = [0x4008_6602, 0x401c_5820];
 
-/// The filter; `None` if this machine's call numbers are not known.
+/// Builds the filter; `None` if this machine's call numbers are not known.
 pub(super) fn program() -> Option<Vec<sock_filter>> {
     if ARCH == 0 {
         return None;
@@ -220,7 +221,7 @@ pub(super) fn program() -> Option<Vec<sock_filter>> {
     ]);
     steps.extend(CHANGING_REQUESTS.map(|it| Step::Equal(it, Goal::Refuse)));
     steps.extend([allow, Step::Here(Goal::Socket), Step::Load(at_argument(0))]);
-    // The last step of the filter allows the call.
+    // If the family is in the list, the jump leads to the last step of the filter, which allows the call.
     steps.extend(FAMILIES.map(|it| Step::Equal(it as u32, Goal::Known)));
     steps.extend([
         refuse(libc::EAFNOSUPPORT),

@@ -1,10 +1,10 @@
-//! The supervisor of a program that root runs and that is asked for its configuration.
+//! Supervises a program that root runs and that is run again to get its configuration.
 //!
-//! The kernel stops every call that opens or executes a file, and asks the supervisor, which opens the file and passes
-//! it on as a descriptor. A file is opened for reading only if no user but root can change it and every folder on the
-//! way; everything that the program writes is discarded. A file that other users can change is refused and remembered,
-//! so that the program's answer is not used. The program's memory is read only for paths and addresses, and each is
-//! read once and used as read.
+//! The kernel stops every call that opens or executes a file and notifies the supervisor, which opens the file and
+//! passes the descriptor to the program. A file is opened for reading only if no user except root can change the file
+//! and every folder on its path. Everything that the program writes is discarded. If the program opens a file that
+//! other users can change, the call fails and the file is noted, and the program's output is not used. The supervisor
+//! reads the program's memory only for paths and addresses; it reads each of them once, and uses it as it was read.
 
 mod filter;
 
@@ -32,25 +32,27 @@ use super::trust::{self, Refused, Rules};
 use crate::control::Distrust;
 use crate::seccomp::{Answer, Call, Listener, bpf, install, is_passing};
 
-/// The longest path that the kernel accepts, with its zero byte. Source: `PATH_MAX` in linux/limits.h.
+/// The longest path that the kernel accepts, including its zero byte. Source: `PATH_MAX` in linux/limits.h.
 const MOST_PATH_BYTES: usize = 4_096;
-/// The largest address of a socket. Source: `sockaddr_storage`.
+/// The largest address of a socket, in bytes. Source: `sockaddr_storage`.
 const MOST_ADDRESS_BYTES: usize = 128;
 /// The port of name servers.
 const DOMAIN: u16 = 53;
-/// How long to wait, after the program has ended, for an answer that is still being made.
+/// How long to wait, after the program has ended, until the supervisor has answered the last call.
 const PATIENCE: Duration = Duration::from_secs(2);
-/// The devices that may be read: their content comes from the kernel. Source: Documentation/admin-guide/devices.txt.
+/// The devices that may be read, because their contents come from the kernel. Source:
+/// Documentation/admin-guide/devices.txt.
 const DEVICES: [(u32, u32); 5] = [(1, 3), (1, 5), (1, 7), (1, 8), (1, 9)];
 
-/// The parts that the child needs to enter supervision.
+/// The parts that a child needs to become supervised.
 pub(super) struct Confinement {
     filter: Vec<bpf::sock_filter>,
     to_supervisor: OwnedFd,
 }
 
 impl Confinement {
-    /// Installs the filter for the calling thread, and passes its listener to the supervisor. Allocates no memory.
+    /// Installs the filter for the calling thread, and passes the filter's listener to the supervisor. Allocates no
+    /// memory.
     pub(super) fn enter(&self) -> io::Result<()> {
         let listener = install(&self.filter, 0)?;
         let fds = [listener.as_fd()];
@@ -63,21 +65,21 @@ impl Confinement {
     }
 }
 
-/// A supervisor's observations so far.
+/// The observations of a supervisor so far.
 #[derive(Debug, Default)]
 struct Seen {
     /// The first file that users other than root can change.
     foreign: Option<Distrust>,
-    /// The error if the kernel cannot pass a descriptor on.
+    /// The error, if the kernel cannot add a descriptor to the program.
     unsupported: Option<i32>,
 }
 
-/// A supervisor that waits for its program.
+/// A running supervisor.
 pub(super) struct Supervision {
     seen: Arc<Mutex<Seen>>,
-    /// Receives a message once every call was answered.
+    /// Receives a message when every call was answered.
     done: Receiver<()>,
-    /// Closed when the program has ended.
+    /// Is closed when the program has ended.
     running: OwnedFd,
 }
 
@@ -88,7 +90,7 @@ pub(super) enum Verdict {
     Unsupported(io::Error),
 }
 
-/// Starts a supervisor; the child then has to enter the confinement.
+/// Starts a supervisor. The child then has to enter the confinement.
 ///
 /// # Errors
 /// The machine's call numbers are not known, or no thread can be started.
@@ -106,7 +108,7 @@ pub(super) fn start() -> io::Result<(Supervision, Confinement)> {
     let (sender, done) = mpsc::channel();
     thread::Builder::new().spawn(move || {
         work.run(from_child);
-        // If this took too long, the receiver no longer exists.
+        // If answering took too long, the receiver no longer exists.
         let _ = sender.send(());
     })?;
     let supervision = Supervision { seen, done, running };
@@ -115,10 +117,10 @@ pub(super) fn start() -> io::Result<(Supervision, Confinement)> {
 }
 
 impl Supervision {
-    /// The supervisor's verdict, after the program and all processes that it started have ended.
+    /// Returns the supervisor's verdict; call it after the program and all processes that it started have ended.
     pub(super) fn end(self) -> Verdict {
         drop(self.running);
-        // A supervisor that failed, or that waits for a file system, did not answer every call.
+        // A supervisor that failed, or that still waits for a file system, has not answered every call.
         let is_whole = self.done.recv_timeout(PATIENCE).is_ok();
         let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
         match (seen.foreign.take(), seen.unsupported) {
@@ -146,14 +148,14 @@ impl Work {
         let room = room.max(size_of::<libc::seccomp_notif>()).div_ceil(8);
         while is_ready(answering.listener.fd(), self.is_running.as_fd()) {
             let mut place = vec![0_u64; room];
-            // SAFETY: the memory is aligned, zero, as large as the kernel demands, and only ours.
+            // SAFETY: the memory is aligned, zero and as large as the kernel demands, and no other code uses it.
             let received = unsafe { answering.listener.receive(place.as_mut_ptr().cast()) };
             match received {
                 Ok(()) => {}
                 Err(error) if is_passing(&error) && !answering.listener.is_deserted(0) => continue,
                 Err(_) => return,
             }
-            // SAFETY: the kernel has just written this structure there, and it has only numbers.
+            // SAFETY: the kernel has just written this structure to `place`, and it contains only numbers.
             let notif = unsafe { place.as_ptr().cast::<libc::seccomp_notif>().read() };
             answering.handle(&Call {
                 id: notif.id,
@@ -166,7 +168,7 @@ impl Work {
     }
 
     fn listener(&self, from_child: &OwnedFd) -> Option<Listener> {
-        // A child that could not be confined closes its end without a message.
+        // A child that could not be confined closes its end of the socket without a message.
         if !is_ready(from_child.as_fd(), self.is_running.as_fd()) {
             return None;
         }
@@ -184,7 +186,7 @@ impl Work {
     }
 }
 
-/// Waits until something arrives; returns `false` if the program has ended.
+/// Waits until a message arrives; returns `false` if the program has ended.
 fn is_ready(fd: BorrowedFd<'_>, is_running: BorrowedFd<'_>) -> bool {
     let poll = |fd: BorrowedFd<'_>| libc::pollfd { fd: fd.as_raw_fd(), events: libc::POLLIN, revents: 0 };
     let mut both = [poll(fd), poll(is_running)];
@@ -201,7 +203,7 @@ fn is_ready(fd: BorrowedFd<'_>, is_running: BorrowedFd<'_>) -> bool {
 struct Answering<'a> {
     listener: Listener,
     seen: &'a Mutex<Seen>,
-    /// Whether the program itself was executed: it may not execute another one.
+    /// Whether the program itself was executed; after that, it may not execute another program.
     has_executed: bool,
 }
 
@@ -223,7 +225,7 @@ impl Answering<'_> {
             libc::SYS_connect => self.connect(call),
             _ => self.open(call).unwrap_or_else(|errno| Answer::Fail(errno.raw_os_error())),
         };
-        // A call whose thread has gone needs no answer.
+        // If the call's thread has ended, the call needs no answer.
         let _ = self.listener.answer(call.id, answer);
     }
 
@@ -242,7 +244,8 @@ impl Answering<'_> {
         }
     }
 
-    /// The path and flags of a call, as they are now: if the program changes them, the changed ones count.
+    /// Returns the path and flags of a call as they are at present. If the program changes them later, the values read
+    /// here count.
     fn opening(&self, call: &Call) -> Result<Opening, Errno> {
         #[cfg(target_arch = "x86_64")]
         let (folder, at, flags) = match libc::c_long::from(call.number) {
@@ -270,10 +273,10 @@ impl Answering<'_> {
         Ok(PathBuf::from(OsString::from_vec(bytes)))
     }
 
-    /// Reads at most `most` bytes of the caller's memory.
+    /// Reads at most `most` bytes of the calling thread's memory.
     fn memory(&self, call: &Call, at: u64, most: usize) -> Result<Vec<u8>, Errno> {
         let memory = File::open(format!("/proc/{}/mem", call.tid)).map_err(|_| Errno::FAULT)?;
-        // The process number may have been reused before the memory was opened.
+        // Another thread may have got the same number before the memory was opened.
         if !self.listener.still_waits(call.id) {
             return Err(Errno::INTR);
         }
@@ -281,7 +284,7 @@ impl Answering<'_> {
         let mut n_read = 0;
         while n_read < most {
             let place = at.checked_add(n_read as u64).ok_or(Errno::FAULT)?;
-            // Reads one page at a time: the next page may not exist, and may not be needed.
+            // Reads one page at a time, because the next page may not exist and may not be needed.
             let to_page_end = 4_096 - (place % 4_096) as usize;
             let end = most.min(n_read + to_page_end);
             match memory.read_at(&mut bytes[n_read..end], place) {
@@ -325,7 +328,7 @@ impl Answering<'_> {
         rustix::fs::openat(CWD, own, flags, Mode::empty())
     }
 
-    /// Allows only connections to name servers, since a test of a configuration resolves host names. All other
+    /// Allows only connections to name servers, because a test of a configuration resolves host names. All other
     /// connections fail.
     fn connect(&self, call: &Call) -> Answer {
         let [fd, at, length, ..] = call.args;
@@ -339,7 +342,7 @@ impl Answering<'_> {
             return Answer::Fail(libc::ENOENT);
         }
         if half(2).map(u16::from_be_bytes) != Some(DOMAIN) {
-            // Fails as on a machine without a network: the C library orders addresses by whether they can be reached.
+            // Fails as on a machine without a network: the C library sorts addresses by whether they can be reached.
             return Answer::Fail(libc::ENETUNREACH);
         }
         match self.connect_there(call, fd, &address) {
@@ -369,7 +372,8 @@ impl Answering<'_> {
         let flags = rustix::process::PidfdGetfdFlags::empty();
         let fd = i32::try_from(fd).map_err(io::Error::other)?;
         let socket = rustix::process::pidfd_getfd(&process, fd, flags)?;
-        // Only sockets that do not wait are allowed: a name server is asked in one message.
+        // Only datagram sockets are allowed, because connecting them does not wait; a request to a name server is one
+        // message.
         if rustix::net::sockopt::socket_type(&socket)? != SocketType::DGRAM {
             return Err(io::Error::from_raw_os_error(libc::ECONNREFUSED));
         }
@@ -390,7 +394,7 @@ fn is_for_writing(flags: OFlags) -> bool {
     !is_place && flags.intersects(changes)
 }
 
-/// A descriptor that discards everything written to it, if the file could exist at the path.
+/// Returns a descriptor that discards everything written to it, if a file could exist at the path.
 fn nowhere(opening: &Opening) -> Result<OwnedFd, Errno> {
     let folder = opening.path.parent().unwrap_or(Path::new("/"));
     let place = OFlags::PATH | OFlags::CLOEXEC;
@@ -402,7 +406,7 @@ fn nowhere(opening: &Opening) -> Result<OwnedFd, Errno> {
     rustix::fs::openat(CWD, "/dev/null", access | OFlags::CLOEXEC, Mode::empty())
 }
 
-/// The folder at which a thread's relative path starts.
+/// Returns the folder at which a thread's relative path starts.
 fn folder_of(tid: i32, fd: i32) -> Result<PathBuf, Errno> {
     let link = if fd == libc::AT_FDCWD { format!("/proc/{tid}/cwd") } else { format!("/proc/{tid}/fd/{fd}") };
     let path = rustix::fs::readlinkat(CWD, link, Vec::new()).map_err(|_| Errno::BADF)?;

@@ -1,7 +1,8 @@
-//! Facts about a socket that a client does not find: whether we see it, which process listens on that name, and which
-//! other sockets are in its folder.
+//! Gathers facts about a socket that a client does not find: whether looptax sees the socket, which process listens on
+//! its name, and which other sockets are in its folder.
 //!
-//! Looks at folders and at the kernel's list of sockets; connects to nothing. Called if the way to a socket ends early.
+//! Inspects folders and the kernel's list of sockets; connects to nothing. Called if the path to a socket cannot be
+//! followed to its end.
 
 use std::path::Path;
 
@@ -11,10 +12,10 @@ use looptax_host::read;
 
 use super::client::Client;
 
-/// Show at most this many names of other sockets; a folder may have hundreds.
+/// The maximum number of names of other sockets that are shown; a folder may have hundreds.
 const MOST_NAMES: usize = 3;
 
-/// Gathers these facts; `missing` is the first part of the path that the client does not see.
+/// Gathers the facts; `missing` is the first part of the path that the client does not see.
 pub(super) fn look(socket: &Path, missing: &str, client: &Client) -> Absence {
     let all = listened_paths();
     let listener = match all.on(socket) {

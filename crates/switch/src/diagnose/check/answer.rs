@@ -1,4 +1,4 @@
-//! The answer about one connection that was found: its points, and the lines to change.
+//! Reports on one connection that was found: its points, and the lines to change.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -21,20 +21,20 @@ use crate::diagnose::listener::Listener;
 use crate::diagnose::socket_of::{self, Near, SocketOf};
 use crate::diagnose::unspoken;
 
-/// The facts that hold for all connections of a check.
+/// The facts that are the same for all connections of a check.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'a> {
-    /// All facts about the client. Each connection sets its own `address` and `no_login`.
+    /// The client. Each connection sets `address` and `no_login` itself.
     pub client: &'a super::Client,
-    /// The servers here, as the client sees them.
+    /// The servers on this machine, as the client sees them.
     pub near: Near<'a>,
-    /// `--socket`.
+    /// The value of `--socket`.
     pub socket: Option<&'a std::path::Path>,
-    /// `--connections`.
+    /// The value of `--connections`.
     pub n_connections: Option<u32>,
 }
 
-/// Checks a connection of a file or an environment; also returns the socket that its lines to change name.
+/// Checks a connection of a file or an environment. Also returns the socket that its lines to change contain.
 pub(super) fn found(
     looked: &Looked,
     found: &Found,
@@ -80,7 +80,7 @@ pub(super) fn found(
     let question = question(address, found, &looked.name, around);
     ask(&mut answer, Question { no_login: no_login.as_deref(), ..question })?;
     if is_elsewhere(&answer.points) {
-        // The name may mean something to containers.
+        // The host may be the name of a container's service.
         let known = container::point(address, &looked.services);
         if let (Some(last), Some(known)) = (answer.points.last_mut(), known) {
             *last = known;
@@ -98,8 +98,8 @@ pub(super) fn found(
     Ok((answer, None))
 }
 
-/// Checks a connection by the text of its file only, and returns the socket that it may have: the given one, or the
-/// usual one. Does not look at this machine, and asks no server.
+/// Checks a connection from its file's text only, and returns the socket that it may have: the given socket, or the
+/// usual one. Does not inspect this machine, and contacts no server.
 pub(super) fn by_text(looked: &Looked, found: &Found, given: Option<&Path>) -> (CheckedConnection, Option<SocketOf>) {
     let mut answer = unasked(looked, found);
     if found.fails {
@@ -136,7 +136,7 @@ pub(super) fn by_text(looked: &Looked, found: &Found, given: Option<&Path>) -> (
     (answer, socket)
 }
 
-/// Adds the points about a socket that a file names. Inside a container the same path may be another socket.
+/// Adds the points about a socket that a file contains. In a container the same path may lead to another socket.
 fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, address: &Address, around: Around<'_>) {
     let may_log_in = no_login(found, address).is_none();
     let Some(inside) = contained::inside(found, around.client.pid) else {
@@ -161,9 +161,9 @@ fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, a
     }
 }
 
-/// Adds the lines for the socket that a failing configuration names or that its server has, and a point on whether the
-/// client reaches it. `switch` does not write these lines, because no connection proves them; a guessed socket gets no
-/// lines.
+/// Adds the lines for the socket that a failing configuration contains or that its server has, and a point on whether
+/// the client reaches this socket. `switch` does not write these lines, because no connection proves them. Adds no
+/// lines for a guessed socket.
 fn mend(answer: &mut CheckedConnection, found: &Found, around: Around<'_>) {
     let Some(address) = &found.address else {
         return;
@@ -191,7 +191,8 @@ fn is_absent(path: &Path) -> bool {
     matches!(read::look_at_link(path), Ok(None))
 }
 
-/// The point about a socket that lines in the server's own file will make: its rights are seen only once it exists.
+/// Returns the point about a socket that lines in the server's own file will create: its access rights can be checked
+/// only when it exists.
 fn to_be_made(path: &Path) -> Point {
     let what = format!("{} does not exist yet: the lines below create it", path.display());
     let point = Point::new(Topic::Socket, PointCode::SocketMissing, Outcome::Unknown, what, "looked at the path");
@@ -201,7 +202,7 @@ fn to_be_made(path: &Path) -> Point {
     )
 }
 
-/// Reports on a connection by its file only.
+/// Reports on a connection from its file only.
 pub(super) fn unasked(looked: &Looked, found: &Found) -> CheckedConnection {
     CheckedConnection {
         source: looked.name.clone(),
@@ -216,7 +217,8 @@ pub(super) fn unasked(looked: &Looked, found: &Found) -> CheckedConnection {
     }
 }
 
-/// The lines to change if looptax cannot try the socket. Only a socket that was seen or named gets lines.
+/// Returns the lines to change if looptax cannot try the socket. A socket that was neither seen nor passed gets no
+/// lines.
 fn unspoken_changes(found: &Found, address: &Unspoken, around: Around<'_>) -> Vec<Change> {
     let seen = unspoken::find(address, around.socket, around.near).ok();
     let Some(socket) = seen.filter(|it| !it.is_guess && !it.is_candidate) else {
@@ -268,7 +270,7 @@ fn transport(found: &Found) -> Point {
     }
 }
 
-/// Checks a server that a process is connected to, of which only the address is known.
+/// Checks a server to which a process is connected and of which only the address is known.
 pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> Result<CheckedConnection, Failure> {
     let what = "it is connected over TCP; looptax does not know which file sets this";
     let next = format!(
@@ -298,8 +300,8 @@ pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> 
     Ok(answer)
 }
 
-/// Checks whether the client reaches the socket that it uses already. A driver's own configuration decides which socket
-/// `localhost` means; looptax looks at the usual one.
+/// Checks whether the client reaches the socket that it already uses. A driver's own configuration decides which socket
+/// `localhost` means; looptax checks the usual one.
 fn look_at_the_socket(
     answer: &mut CheckedConnection,
     found: &Found,
@@ -348,10 +350,10 @@ fn look_at_the_socket(
     }
 }
 
-/// If `localhost` means the socket, the client ignores a port next to it. Returns a point if the server on that port is
-/// a different one.
+/// Returns a point if `localhost` means the socket, the client therefore ignores the port, and the server on that port
+/// is not the server on the socket.
 fn port_ignored(socket: &SocketOf, address: &Address, around: Around<'_>) -> Option<Point> {
-    // The lists are of our own network namespace.
+    // looptax's lists of servers are of its own network namespace.
     if !socket.is_guess || around.client.other_network().is_some() {
         return None;
     }
@@ -430,13 +432,13 @@ pub(super) fn place(address: &Address) -> String {
     }
 }
 
-/// Whether the points end with a server on another machine.
+/// Whether the last point is about a server on another machine.
 fn is_elsewhere(points: &[Point]) -> bool {
     let last = points.last();
     last.is_some_and(|it| it.code == PointCode::ServerElsewhere)
 }
 
-/// Leaves out text about how to write the lines, because looptax writes them.
+/// Leaves out the advice on how to write the lines, because looptax writes them itself.
 pub(super) fn keep_words_of_here(changes: &mut [Change], found: &Found, fields: &Fields) {
     for (change, own) in changes.iter_mut().zip(found.changes_to_write(fields)) {
         (change.advice, change.traps) = (own.advice, own.traps);
@@ -444,7 +446,7 @@ pub(super) fn keep_words_of_here(changes: &mut [Change], found: &Found, fields: 
     }
 }
 
-/// Explains the mask: lines that looptax will write show no password.
+/// Explains the mask that stands for the password in lines that looptax will write.
 pub(super) fn explain_mask(change: &mut Change) {
     let has_mask = |it: &Edit| it.after.as_ref().is_some_and(|text| text.contains(MASK));
     if change.edits.iter().any(has_mask) {
@@ -456,13 +458,13 @@ pub(super) fn explain_mask(change: &mut Change) {
     }
 }
 
-/// Whether the points end with an unknown listener, so that no socket is known to belong to it.
+/// Whether the last point is about an unknown listener, so that looptax knows no socket of that listener.
 fn is_unknown(points: &[Point]) -> bool {
     let last = points.last();
     last.is_some_and(|it| it.code == PointCode::ListenerUnknown)
 }
 
-/// Why looptax tries no login. A password in `LOOPTAX_PASSWORD` is meant for this login.
+/// Returns why looptax tries no login. A password in `LOOPTAX_PASSWORD` is meant for this login.
 fn no_login(found: &Found, address: &Address) -> Option<String> {
     let Credentials::Unknown(why) = &found.credentials else {
         return None;

@@ -1,6 +1,6 @@
-//! Reads files that anybody may have written, up to a size limit.
+//! Reads files that any user may have written, up to a size limit.
 //!
-//! Called by the code that looks for connections in files and processes.
+//! Called by the code that searches files and processes for connections.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -9,15 +9,16 @@ use std::path::Path;
 
 use looptax_host::{View, read};
 
-/// Look at no more than this many names in a folder; they show which application a `.env` belongs to.
+/// The maximum number of names that are read from a folder; the names show which application a `.env` belongs to.
 const MOST_NAMES: usize = 4096;
-/// One byte more than the largest configuration, so that a longer file is noticed.
+/// The maximum number of bytes that are read: one more than the largest configuration, so that a longer file is
+/// noticed.
 const MOST_BYTES: u64 = (1 << 20) + 1;
 
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Files<'a> {
     Ours,
-    /// The files that a process sees, as far as its user may read them.
+    /// Files as a process sees them, and only those that the process's user may read.
     Of(&'a View),
 }
 
@@ -27,7 +28,7 @@ impl Files<'_> {
         bytes_of(self.open(path)?)
     }
 
-    /// Reads a file if it belongs to this user or to root; returns `None` for a file of any other user.
+    /// Reads a file if the user `owner` or root owns it; returns `None` for a file of any other user.
     pub(super) fn read_if_of(self, owner: u32, path: &Path) -> Option<Vec<u8>> {
         let file = self.open(path).ok()?;
         let uid = file.metadata().ok()?.uid();
@@ -46,7 +47,7 @@ impl Files<'_> {
         }
     }
 
-    /// Whether a path leads to an ordinary file.
+    /// Whether a path leads to a regular file.
     pub(super) fn has(self, path: &Path) -> bool {
         match self {
             Self::Ours => read::is_file(path),

@@ -1,4 +1,4 @@
-//! The client of a check: a process, a user, the user of a systemd unit, or looptax's own user.
+//! The client of a check: a process, a user, a systemd unit's user, or looptax's own user.
 
 use std::path::Path;
 
@@ -16,24 +16,24 @@ use crate::diagnose::socket_of::Near;
 /// A client that would use the socket.
 #[derive(Debug)]
 pub struct Client {
-    /// Its process, if it is running.
+    /// The client's process, if it is running.
     pub pid: Option<u32>,
-    /// A running process that represents the client, if only the client's kind is known.
+    /// A running process that represents the client, if the client is not one particular process.
     pub worker: Option<u32>,
-    /// The rights to take on; `None` if looptax itself is the client.
+    /// The access rights that a check takes on; `None` if looptax itself is the client.
     pub rights: Option<Rights>,
     pub user: String,
     pub shown: String,
-    /// The network namespace that the client's 127.0.0.1 belongs to; our namespace if the client is not a running
-    /// process.
+    /// The network namespace in which the client's 127.0.0.1 is. If the client is not a running process, looptax's own
+    /// namespace.
     pub network: Option<NamespaceId>,
     pub confinement: Confinement,
-    /// The unit that starts the client, if the checked file is a unit.
+    /// The unit that starts the client, if the checked file is a systemd unit.
     pub unit: Option<Unit>,
 }
 
-/// The first of the user numbers that systemd gives out at a unit's start. Such a user has only the rights that
-/// everybody has.
+/// The lowest number of the users that systemd creates when it starts a unit. Such a user has only the rights that all
+/// users have.
 ///
 /// # Source
 /// systemd.exec(5), `DynamicUser=`.
@@ -79,7 +79,7 @@ impl Client {
                 confinement: match confinement("self") {
                     // The kernel has no security module.
                     Confinement::Absent => Confinement::Absent,
-                    // A shell's confinement does not apply to a service.
+                    // The confinement of looptax's shell does not apply to a service.
                     _ => Confinement::Unknown,
                 },
                 unit: None,
@@ -98,11 +98,11 @@ impl Client {
         })
     }
 
-    /// The client of a file: a process or user that the caller named, else the user that a systemd unit names for
-    /// itself, or whose workers serve a PHP site.
+    /// Finds the client of a file: the process or user that the caller passed, else the user that a systemd unit sets,
+    /// else the user whose PHP workers serve the file's site.
     ///
     /// # Errors
-    /// If a process or user that the caller named does not exist.
+    /// If the process or user that the caller passed does not exist.
     pub fn for_file(path: &Path, pid: Option<u32>, user: Option<&str>) -> Result<Self, Failure> {
         let Some(mut unit) = unit_of(path) else {
             let is_named = pid.is_some() || user.is_some();
@@ -138,7 +138,7 @@ impl Client {
             }
         };
         if client.pid.is_none() && client.confinement != Confinement::Absent {
-            // A shell's confinement does not apply to a service.
+            // The confinement of looptax's shell does not apply to a service.
             client.confinement = Confinement::Unknown;
         }
         client.unit = Some(unit);
@@ -150,8 +150,8 @@ impl Client {
         self.pid.is_some() || self.rights.is_some()
     }
 
-    /// The option that passes this client to another `check`, with a space before it; empty if the client is this
-    /// process.
+    /// Returns the option that passes this client to another `check`, with a space before it; empty if the client is
+    /// looptax's own process.
     pub fn option(&self) -> String {
         match (self.pid, &self.rights) {
             (Some(pid), _) => format!(" --pid {pid}"),
@@ -166,7 +166,7 @@ impl Client {
         Near { servers, network: self.network, clients, published }
     }
 
-    /// The file that leads to the client's network namespace, if that is not ours.
+    /// Returns the file that leads to the client's network namespace, if this is not looptax's own namespace.
     pub fn other_network(&self) -> Option<String> {
         let pid = self.pid?;
         (self.network != own_network()).then(|| format!("/proc/{pid}/ns/net"))
@@ -177,19 +177,19 @@ fn own_network() -> Option<NamespaceId> {
     process(std::process::id()).and_then(|own| own.network)
 }
 
-/// Returns a user's name, or the number if there is no name.
+/// Returns a user's name, or the number if the user has no name.
 pub(crate) fn user_name(uid: u32) -> String {
     name_of(&read("/etc/passwd"), uid)
 }
 
-/// Returns a group's name, if it has one.
+/// Returns a group's name, if the group has one.
 pub(crate) fn group_name(gid: u32) -> Option<String> {
     let groups = read("/etc/group");
     let line = groups.lines().find(|line| line.split(':').nth(2) == Some(&*gid.to_string()))?;
     line.split(':').next().map(str::to_owned)
 }
 
-/// Returns the name in `/etc/passwd`, or the number if that file does not have it.
+/// Returns a user's name from `/etc/passwd`, or the number if that file does not have the user.
 pub(super) fn name_of(passwd: &str, uid: u32) -> String {
     let has_id = |line: &&str| line.split(':').nth(2) == Some(&*uid.to_string());
     let line = passwd.lines().find(has_id);
@@ -209,7 +209,7 @@ fn rights_of(passwd: &str, group: &str, name: &str) -> Option<Rights> {
     Some(Rights { uid, gid, groups: groups.collect() })
 }
 
-/// Returns the rights and the name of a unit's user; `None` if this machine does not have that user.
+/// Returns the rights and the name of the user of a unit; `None` if this machine does not have that user.
 fn user_of(unit: &Unit, passwd: &str, group: &str) -> Option<(Rights, String)> {
     let settings = &unit.settings;
     let group_id = |name: &String| {
@@ -235,18 +235,18 @@ fn user_of(unit: &Unit, passwd: &str, group: &str) -> Option<(Rights, String)> {
     Some((rights, name))
 }
 
-/// Returns the label of a process; `unconfined` does not count as one.
+/// Returns the security label that confines a process; the label `unconfined` counts as no confinement.
 fn confinement(process: &str) -> Confinement {
     match kernel::text(format!("/proc/{process}/attr/current")) {
         Ok(label) => {
             let label = label.trim_end_matches(['\0', '\n']).to_owned();
-            // SELinux names the unconfined domain in its third part.
+            // SELinux puts the unconfined domain into the third part of the label.
             let is_free = label.is_empty()
                 || label.starts_with("unconfined")
                 || label.split(':').nth(2).is_some_and(|it| it.starts_with("unconfined"));
             if is_free { Confinement::None } else { Confinement::Label(label) }
         }
-        // The kernel has no security module, so it refuses the request itself.
+        // The kernel refuses this read if it has no security module.
         Err(error) if error.raw_os_error() == Some(rustix::io::Errno::INVAL.raw_os_error()) => Confinement::Absent,
         Err(_) => Confinement::Unknown,
     }

@@ -1,7 +1,8 @@
-//! Points about a connection whose file describes a container: its 127.0.0.1 and its folders are not this machine's.
+//! Points about a connection whose file describes a container, in which 127.0.0.1 and the folders are not this
+//! machine's.
 //!
-//! looptax tries no login with the file's password unless the address leads to this machine. With `--pid` it looks at
-//! the process's own namespaces instead. Called by `answer`.
+//! looptax does not try the file's password unless the address leads to this machine. With `--pid` it inspects the
+//! process's own namespaces instead. Called by `answer`.
 
 use std::path::{Path, PathBuf};
 
@@ -14,17 +15,17 @@ use super::container;
 use super::sources::Looked;
 use crate::diagnose::socket_of::SocketOf;
 
-/// Names by which a container reaches the machine that runs it.
+/// The host names by which a container reaches the machine that runs it.
 const MACHINE_NAMES: [&str; 4] =
     ["host.docker.internal", "gateway.docker.internal", "host.containers.internal", "host.lima.internal"];
 
-/// The container that a connection's settings are for; `None` if the client's process is known.
+/// Returns the container that the connection's settings are for; `None` if the client's process is known.
 pub(super) fn inside(found: &Found, pid: Option<u32>) -> Option<&Inside> {
     found.inside.as_ref().filter(|_| pid.is_none())
 }
 
-/// Returns the point about an address that does not lead to this machine because it is meant within a container; `None`
-/// if it leads to the same place from any program.
+/// Returns the point about an address that is valid only inside a container and does not lead to this machine; `None`
+/// if the address leads to the same server from any program.
 pub(super) fn elsewhere(looked: &Looked, found: &Found, pid: Option<u32>) -> Option<Point> {
     let inside = inside(found, pid)?;
     let address = found.address.as_ref()?;
@@ -53,7 +54,7 @@ pub(super) fn elsewhere(looked: &Looked, found: &Found, pid: Option<u32>) -> Opt
     Some(unasked(whose, inside))
 }
 
-/// Returns the point for a server whose protocol looptax does not speak, or whose kind is not known.
+/// Returns the point for a server whose protocol looptax does not speak, or whose kind looptax does not know.
 pub(super) fn closed(host: Option<&str>, inside: &Inside) -> Option<Point> {
     let host = host.unwrap_or("localhost");
     let whose = inside.whose(host).filter(|_| is_loopback(host))?;
@@ -74,8 +75,9 @@ fn unknown(what: impl Into<String>, how: &str) -> Point {
     Point::new(Topic::Server, PointCode::LoopbackOfContainer, Outcome::Unknown, what, how)
 }
 
-/// Returns a socket of this machine as the container sees it. `None`, with a point that explains it, if no volume
-/// mounts the socket's folder, or if a volume mounts it at another path: people have to write those lines.
+/// Returns a socket of this machine if its path is the same inside the container. Otherwise returns `None` and adds a
+/// point: no volume mounts the socket's folder, or a volume mounts it at another path. A person has to write those
+/// lines.
 pub(super) fn as_seen(answer: &mut CheckedConnection, socket: SocketOf, inside: Option<&Inside>) -> Option<SocketOf> {
     let Some(inside) = inside else {
         return Some(socket);
@@ -95,7 +97,7 @@ pub(super) fn as_seen(answer: &mut CheckedConnection, socket: SocketOf, inside: 
         let volume = inside.volume.replace("FOLDER", folder);
         point.with_next(format!("mount the folder, never only the socket's file: {volume}"))
     };
-    // looptax's own way to the socket differs from the container's.
+    // The points so far are about looptax's own path to the socket, which differs from the container's.
     answer.points.retain(|it| it.topic != Topic::Path);
     answer.points.push(point);
     answer.verdict = verdict(&answer.points);
@@ -104,16 +106,16 @@ pub(super) fn as_seen(answer: &mut CheckedConnection, socket: SocketOf, inside: 
 
 const READ: &str = "read the volumes of the file";
 
-/// The destination of a file's socket path, seen from this process.
+/// The destination of a file's socket path, as seen from looptax's process.
 #[derive(Debug)]
 pub(super) enum SocketIs {
-    /// To this path of the machine.
+    /// The path leads to this path of the machine.
     At(PathBuf),
-    /// To nothing that looptax can look at.
+    /// The path leads to something that looptax cannot inspect; the point explains it.
     Known(Point),
 }
 
-/// Finds out where a socket path of the file leads for looptax.
+/// Determines where a socket path of the file leads for looptax.
 pub(super) fn socket_is(path: &Path, found: &Found, inside: &Inside, looked: &Looked) -> SocketIs {
     let shown = path.display();
     let point = |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, READ);

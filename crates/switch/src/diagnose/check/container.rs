@@ -1,7 +1,7 @@
-//! The point about a server that runs in a container. A Compose file gives the server its name, which means nothing
-//! outside the containers.
+//! The point about a server in a container whose host name comes from a Compose file: the name is not valid outside the
+//! containers.
 //!
-//! Reads such files, up to a size limit. Called by `sources` and `answer`.
+//! Reads Compose files, up to a size limit. Called by `sources` and `answer`.
 
 use std::path::Path;
 
@@ -11,14 +11,14 @@ use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 use super::bounded_read::Files;
 
-/// The file names that Compose looks for in a folder.
+/// The names of the files that Compose looks for in a folder.
 pub(super) const COMPOSE_FILES: [&str; 4] =
     ["compose.yaml", "compose.yml", "docker-compose.yaml", "docker-compose.yml"];
 
 #[derive(Debug)]
 pub(super) struct Service {
     pub(super) name: String,
-    /// The name of the file that defines the service.
+    /// The name of the Compose file that defines the service.
     pub(super) file: String,
 }
 
@@ -27,8 +27,9 @@ pub(crate) fn is_container_unit(path: &Path) -> bool {
     path.extension().is_some_and(|it| it == "container")
 }
 
-/// Returns the services of a file and of the Compose files in its folder. Files that cannot be read count as empty, and
-/// so do a Pod and a unit, since containers of another project mean nothing to theirs.
+/// Returns the services of a file and of the Compose files in its folder. A file that cannot be read has no services. A
+/// Pod and a unit do not have services either, because the names in a Compose file of the same folder are not valid in
+/// their containers.
 pub(super) fn services(path: &Path, bytes: &[u8], neighbours: &[String], files: Files<'_>) -> Vec<Service> {
     if is_container_unit(path) || app::is_manifest(&String::from_utf8_lossy(bytes)) {
         return Vec::new();
@@ -48,7 +49,7 @@ pub(super) fn services(path: &Path, bytes: &[u8], neighbours: &[String], files: 
     names.into_iter().flat_map(of_file).collect()
 }
 
-/// Returns the point about a host that is one of these services; `None` for any other host.
+/// Returns the point about a host that has the name of one of these services; `None` for any other host.
 pub(super) fn point(address: &Address, services: &[Service]) -> Option<Point> {
     let host = address.host.as_deref()?;
     let service = services.iter().find(|it| it.name == host)?;

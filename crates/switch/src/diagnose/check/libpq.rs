@@ -1,7 +1,7 @@
-//! Parameters that libpq adds to the address that it gets: the parameters of a service, and environment variables.
+//! Adds the parameters that libpq adds to an address: those of a service, and those in environment variables.
 //!
-//! If the caller named a process, its environment counts as libpq would use it. looptax's own environment differs from
-//! the application's, so a variable there only gives a note.
+//! If the caller passed a process, its environment counts, as it does for libpq. looptax's own environment differs from
+//! the application's, so a variable in it only gives a note.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,16 +20,17 @@ use super::sources;
 
 type Pairs = Vec<(String, String)>;
 
-/// The folder in which libpq looks last, unless `PGSYSCONFDIR` names another one.
+/// The folder in which libpq looks last for the service file, unless `PGSYSCONFDIR` gives another one.
 ///
 /// # Source
 /// `pg_config --sysconfdir` of Debian's packages.
 const SYSTEM_FOLDER: &str = "/etc/postgresql-common";
 
-/// Reads an address that a person typed, with the parameters that libpq adds to it, and the points about those.
+/// Reads an address that a person typed, adds the parameters that libpq would add, and returns the points about the
+/// added parameters.
 ///
 /// # Errors
-/// If the text is not an address, or names a service that libpq would not find.
+/// If the text is not an address, or contains a service that libpq would not find.
 pub fn typed(text: &str, client: &Client) -> Result<(Address, Vec<Point>), Failure> {
     let unread = |error| Failure::usage(error, "for example mysql://user@127.0.0.1:3306/db");
     let address = address_of(text).map_err(unread)?;
@@ -45,7 +46,7 @@ pub fn typed(text: &str, client: &Client) -> Result<(Address, Vec<Point>), Failu
         let how = format!("read {} as libpq does", file.display());
         points.push(Point::new(Topic::Configuration, PointCode::ServiceRead, Outcome::Note, what, how));
         add(&mut pairs, own);
-        // The service's parameters are added now.
+        // The service is no longer needed: its parameters have been added.
         pairs.retain(|it| it.0 != "service");
     }
     let is_service_read = !points.is_empty();
@@ -65,7 +66,7 @@ fn value(pairs: &Pairs, name: &str) -> Option<String> {
     Some(pairs.iter().rfind(|it| it.0 == name)?.1.clone())
 }
 
-/// Adds the parameters that are still missing.
+/// Adds those parameters that `pairs` does not have yet.
 fn add(pairs: &mut Pairs, more: Pairs) {
     for (name, value) in more {
         if pairs.iter().all(|it| it.0 != name) {
@@ -74,7 +75,7 @@ fn add(pairs: &mut Pairs, more: Pairs) {
     }
 }
 
-/// Returns a service's file and parameters.
+/// Finds a service; returns the service's file and parameters.
 fn service(
     name: &str,
     client: &Client,
@@ -86,7 +87,7 @@ fn service(
     };
     let given = variable("PGSERVICEFILE").map(PathBuf::from);
     let own = given.clone().or_else(|| {
-        // If the caller named only a user, that user's environment is not known.
+        // If the caller passed only a user, that user's environment is not known.
         let home = variable("HOME").filter(|_| client.rights.is_none() || of_process.is_some());
         let home = home.filter(|it| !it.is_empty()).or_else(|| home_of(&client.user))?;
         Some(Path::new(&home).join(".pg_service.conf"))
@@ -122,11 +123,12 @@ fn home_of(user: &str) -> Option<String> {
     line.split(':').nth(5).map(str::to_owned)
 }
 
-/// Lists which variables of looptax's environment would decide something for a libpq program that is started here.
+/// Returns points about variables of looptax's environment that would change the address for a libpq program started
+/// from this shell.
 fn ours(pairs: &Pairs, is_service_read: bool) -> Vec<Point> {
     let is_open = |it: &&Parameter| {
         let is_there = |name: &str| pairs.iter().any(|pair| pair.0 == name);
-        // Without an IP address the host decides the destination.
+        // Without a `hostaddr`, the host decides the destination.
         let is_said = match it.name {
             "service" => is_service_read,
             "host" => is_there("hostaddr"),

@@ -1,9 +1,10 @@
-//! `check`: gathers the facts from which the points are made.
+//! The command `check`: gathers the facts from which the points are made.
 //!
-//! `client` describes the client, `libpq` reads what libpq adds to its address, `rights` takes on its rights, `reach`
-//! follows its path to the socket, and `logins` logs in once over each endpoint and asks. `sources` finds the
-//! connections of a file or a process, `subject` checks them, `answer` reports on each, and `offered` names the command
-//! that writes both sides of two containers. `looptax_advise::check` puts the facts into words.
+//! `client` describes the client, `libpq` reads the parameters that libpq adds to the client's address, `rights` takes
+//! on the client's rights, `reach` follows the client's path to the socket, and `logins` logs in once over each
+//! endpoint and queries the server. `sources` finds the connections of a file or a process, `subject` checks them,
+//! `answer` reports on each of them, and `offered` gives the command that writes both sides of a connection between two
+//! containers. `looptax_advise::check` puts the facts into words.
 
 mod absence;
 mod answer;
@@ -62,7 +63,7 @@ pub use unit::Unit;
 use unknown_listener::nobody_known;
 pub(crate) use workers::{Count, main_file_of_fpm};
 
-/// Returns all points of a check, in the order in which a switch would meet them.
+/// Returns all points of a check, in the order in which an application would meet them after a switch.
 pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     let Question { address, client, .. } = question;
     let _remembering = WaitOnce::begin();
@@ -138,17 +139,18 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     Ok(points)
 }
 
-/// Whether a client can log in over a socket that its server has made: the way to the socket, and one login.
+/// Checks whether a client can log in over a socket that its server has created: follows the path to the socket, and
+/// logs in once.
 pub(crate) fn on_its_socket(socket: &Path, address: &Address, client: &Client) -> Result<Vec<Point>, Failure> {
-    // PostgreSQL's clients use the socket's folder.
+    // PostgreSQL's clients use the socket's folder instead of its file.
     let named = if address.protocol == Protocol::Postgres { socket.parent().unwrap_or(socket) } else { socket };
     let address = Address { socket: Some(named.to_owned()), host: None, ..address.clone() };
     let near = Near::nobody();
     points(Question { n_connections: Some(1), ..Question::of(&address, client, near) })
 }
 
-/// Returns a point if the address names a `PostgreSQL` socket's file instead of its folder: libpq, and drivers that
-/// work like it, look for another socket inside that path.
+/// Returns a point if the address contains the file of a PostgreSQL socket instead of its folder: libpq, and drivers
+/// that work like libpq, would treat that file as a folder and look for a socket in it.
 fn file_for_folder(address: &Address) -> Option<Point> {
     let path = address.socket.as_deref().filter(|_| address.protocol == Protocol::Postgres)?;
     let name = path.file_name()?.to_str().filter(|it| it.starts_with(".s.PGSQL."))?;
@@ -162,8 +164,8 @@ fn file_for_folder(address: &Address) -> Option<Point> {
     Some(point.with_next(format!("write the folder: {}", path.parent()?.display())))
 }
 
-/// The host's address for TCP, or a point that says no if the host is another machine. With `has_socket`, every plain
-/// IP address is accepted: it may belong to a container.
+/// Returns the host's address for TCP, or as the error a failing point if the host is another machine. With
+/// `has_socket`, every plain IP address is accepted, because the address may belong to a container.
 fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
     let host = address.host.as_deref().unwrap_or("localhost");
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -211,14 +213,14 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
     Point::new(Topic::Server, code, outcome, what, how.to_owned())
 }
 
-/// Point about ports that closed connections to the server hold in the client's network namespace.
+/// Returns the point about ports that closed connections to the server hold in the client's network namespace.
 fn ports_held(server: SocketAddr, client: &Client) -> Option<Point> {
     let held = client.other_network().is_none().then(|| ports::held(|address| address == server))??;
     let how = "asked the kernel for closed connections, and read ip_local_port_range and tcp_tw_reuse";
     Some(Point::new(Topic::Server, PointCode::PortsHeld, Outcome::Note, held, how))
 }
 
-/// Point about a server whose kind differs from the kind in the address.
+/// Returns the point about a server whose kind differs from the kind in the address.
 fn another_kind(server: &Server, address: &Address) -> Point {
     let (name, pid, port) = (server.name(), server.process.pid, address.port);
     let title = address.protocol.title();
@@ -232,8 +234,8 @@ fn another_kind(server: &Server, address: &Address) -> Point {
     point.with_next("check the address's scheme and port")
 }
 
-/// Returns the socket that the address itself names, so that there is no TCP address to compare with. libpq uses its
-/// default socket if there is no host.
+/// Returns the socket that the address itself contains; in this case there is no TCP address to compare it with. libpq
+/// uses its default socket if the address has no host.
 fn named_socket(question: Question<'_>) -> Result<Option<SocketOf>, Failure> {
     let address = question.address;
     let is_local = matches!(address.host.as_deref(), None | Some("localhost"));
@@ -244,7 +246,7 @@ fn named_socket(question: Question<'_>) -> Result<Option<SocketOf>, Failure> {
     socket_of::find(address, None, Near::nobody()).map(Some)
 }
 
-/// The points of a connection that already uses the socket, so that there is no TCP connection to compare with.
+/// Returns the points of a connection that already uses the socket; there is no TCP connection to compare it with.
 fn on_the_socket(socket: &SocketOf, question: Question<'_>) -> Vec<Point> {
     let Question { address, client, .. } = question;
     let words = if socket.is_guess { "libpq's usual socket, on Debian " } else { "" };
@@ -263,8 +265,8 @@ fn on_the_socket(socket: &SocketOf, question: Question<'_>) -> Vec<Point> {
     points
 }
 
-/// Points about what a unit file does to its program's view of sockets. They are left out for a running process:
-/// looptax sees its folders.
+/// Returns points about settings of a unit file that change which sockets its program sees. They are left out for a
+/// running process, because looptax inspects the process's own folders.
 fn by_unit(client: &Client, socket: &SocketOf) -> Vec<Point> {
     let Some(unit) = &client.unit else {
         return Vec::new();
@@ -283,7 +285,7 @@ fn by_unit(client: &Client, socket: &SocketOf) -> Vec<Point> {
     points
 }
 
-/// The point about the way to the socket, followed with the client's rights.
+/// Returns the point about the path to the socket, followed with the client's rights.
 fn way(socket: &SocketOf, client: &Client, address: &Address) -> Point {
     let path = Path::new(&socket.file);
     let found = reach::reach(path, client);
@@ -308,7 +310,8 @@ fn no_socket(server: Option<&Server>, address: &Address) -> Point {
     }
 }
 
-/// Names the command that prints the lines, or writes them, if the server gets its socket by such lines.
+/// Returns how to add a socket to a server. For servers whose socket needs lines in their own files, adds the command
+/// that prints or writes these lines.
 fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
     let mut how = kind.facts().how_to_add_a_socket.to_owned();
     if socket_of::is_made_by_lines(kind) {

@@ -1,7 +1,8 @@
-//! The command that writes both sides of a connection between two containers of a file, as the next step of its check.
+//! Finds the command that writes both sides of a connection between two containers of a file. The check prints this
+//! command as the next step.
 //!
-//! Each connection has its own command: a name for `--as` that moves one of them does not move the others. Called by
-//! `subject`.
+//! Each connection has its own command: an application's name for `--as` that moves one connection may not move
+//! another. Called by `subject`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -11,19 +12,19 @@ use looptax_advise::app::{self, Found, Share};
 use super::bounded_read::Files;
 use super::sources::{FileText, Looked, is_container_unit, text};
 
-/// How both sides of a file's connections can be written, or why not.
+/// For each connection of a file, the command that writes both its sides, or the reason why there is none.
 #[derive(Debug)]
 pub(super) struct Offered {
-    /// By the line of the connection, then by the kind of its server.
+    /// The texts for the connections between containers, by line and then by kind of server.
     each: BTreeMap<usize, BTreeMap<&'static str, Option<String>>>,
-    /// The answer for any other connection.
+    /// The text for every other connection.
     others: Option<String>,
 }
 
 impl Offered {
     pub(super) fn of(&self, found: &Found) -> Option<&str> {
         let of_line = found.line.and_then(|it| self.each.get(&it));
-        // An image may show the kind to only one of the two ways of reading.
+        // looptax reads a file by container or as a whole, and may recognise an image's kind only in one of these cases.
         let own = of_line.and_then(|it| it.get(found.kind).or_else(|| it.values().next().filter(|_| it.len() == 1)));
         own.unwrap_or(&self.others).as_deref()
     }
@@ -32,14 +33,15 @@ impl Offered {
 /// A connection that was read container by container, and the socket folder that its two containers would share.
 type Shared<'a> = (&'a Found, &'a Option<Result<Share, String>>);
 
-/// The line of a connection, and the kind of its server: two connections may be on one line.
+/// The line of a connection and the kind of its server, because one line may contain two connections.
 type Place = (usize, &'static str);
 
 fn place_of(found: &Found) -> Option<Place> {
     Some((found.line?, found.kind))
 }
 
-/// Explains how both sides can be written, or why not, if a file of containers was named without `--containers`.
+/// For a file of containers that was passed without `--containers`, finds the commands that write both sides, or the
+/// reasons why there are none.
 pub(super) fn offered(file: &FileText<'_>) -> Option<Offered> {
     let shown = file.path.display();
     if file.by_container || file.server_unit.is_some() {
@@ -75,7 +77,7 @@ pub(super) fn offered(file: &FileText<'_>) -> Option<Offered> {
     Some(Offered { each, others })
 }
 
-/// Does the same for a file that has not been read yet.
+/// Does the same as [`offered`] for a file that has not been read yet.
 pub(super) fn offered_by(path: &Path) -> Option<Offered> {
     let bytes = Files::Ours.read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -94,13 +96,13 @@ fn writes(command: &str, condition: &str) -> String {
     format!("`{command}` writes both sides{condition}; --dry-run shows the changes")
 }
 
-/// Returns the command without a name for `--as`, if it writes one of these connections.
+/// Returns the command without an application's name for `--as`, if it writes one of these connections.
 fn plainly(own: &[Shared<'_>], looked: &Looked, plain: &str) -> Option<String> {
     own.iter().any(|it| is_moved(*it, looked)).then(|| writes(plain, ""))
 }
 
-/// Returns the command with the only name that fits and that nothing contradicts; else lists the fitting names, if the
-/// command would write the connection with one of them.
+/// Returns the command with the application's name, if only one name fits and no connection contradicts it. Otherwise
+/// lists the fitting names, if the command would write the connection with one of them.
 fn named(own: &[Shared<'_>], plain: &str, is_written: &mut dyn FnMut(&str) -> bool) -> Option<String> {
     let unknown: Vec<&Found> = own.iter().map(|it| it.0).filter(|it| !it.may_be.is_empty()).collect();
     let mut names: Vec<&str> = Vec::new();
@@ -129,7 +131,7 @@ fn why_not(own: &[Shared<'_>], plain: &str) -> Option<String> {
     Some(format!("`{plain}` does not change this connection, because {why}"))
 }
 
-/// The places of the connections that `switch --containers` would write if they were this application's.
+/// Returns the lines and kinds of the connections that `switch --containers` would write for this application.
 fn places_written(file: &FileText<'_>, application: &str) -> BTreeSet<Place> {
     let Ok(looked) = text(&FileText { by_container: true, application: Some(application), ..*file }) else {
         return BTreeSet::new();

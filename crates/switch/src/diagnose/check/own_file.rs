@@ -1,7 +1,8 @@
-//! The configuration file of a running server: as its command line names it, as the server reports it, or where such a
-//! server usually looks.
+//! Finds the configuration file of a running server: the file in the server's command line, the file that the server
+//! reports, or the file that servers of this kind usually read.
 //!
-//! Reads the files that are named. Called if a server's setting is advised, and by the code that switches both sides.
+//! Reads the files that it finds. Called if the check advises a setting of a server, and by the code that switches both
+//! sides.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,8 +15,8 @@ use looptax_model::dsn::Address;
 
 use super::logins::login;
 
-/// Returns the file, with its family. If the command line does not name it, looptax asks the server at `address`;
-/// `None` if that needs a login and there is none.
+/// Returns the server's file, with its family. If the command line does not contain the file, looptax asks the server
+/// at `address`; `None` if the server requires a login and rejects looptax.
 pub(super) fn own_file(
     server: &Server,
     address: Option<(&Address, SocketAddr)>,
@@ -29,7 +30,7 @@ pub(super) fn own_file(
     by_line.or_else(told).or_else(|| usual(server, &arguments))
 }
 
-/// Asks a server about itself; returns an empty answer if the server rejects the login.
+/// Asks a server about its file and settings; the result is empty if the server rejects the login.
 pub(crate) fn ask(address: &Address, tcp: SocketAddr) -> BeforeRestart {
     let limits = Limits::default();
     let (protocol, login) = (address.protocol, login(address));
@@ -42,14 +43,14 @@ pub(crate) fn ask(address: &Address, tcp: SocketAddr) -> BeforeRestart {
     asked
 }
 
-/// Returns the family of a file, if it is this server's family.
+/// Returns the family of a file, if the file belongs to this kind of server.
 fn family(server: &Server, path: &Path) -> Option<&'static ServerFile> {
     let text = read::config(path).ok().filter(|_| read::is_file(path))?;
     let name = path.file_name()?.to_string_lossy();
     ServerFile::of(&name, &text).find(|it| it.kinds.contains(&server.kind))
 }
 
-/// Returns the only file in which such a server looks; `None` if its command line names other places.
+/// Returns the only file that a server of this kind usually reads; `None` if its command line gives other places.
 fn usual(server: &Server, arguments: &[String]) -> Option<(&'static ServerFile, PathBuf)> {
     let file = ServerFile::family_of(server.kind)?;
     let is_elsewhere = |it: &String| file.elsewhere.iter().any(|own| it.split('=').next() == Some(own));

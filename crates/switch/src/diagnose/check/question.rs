@@ -8,22 +8,23 @@ use looptax_model::dsn::Address;
 use super::client::Client;
 use crate::diagnose::socket_of::Near;
 
-/// The question of a check: would this client reach that server over the server's socket?
+/// The input of a check: would this client reach this server over the server's socket?
 #[derive(Debug, Clone, Copy)]
 pub struct Question<'a> {
-    /// The connection as it is now.
+    /// The connection's address as it is at present.
     pub address: &'a Address,
     pub client: &'a Client,
     /// The servers on this machine, as the client sees them.
     pub near: Near<'a>,
     pub socket: Option<&'a Path>,
-    /// How many connections open together, if the caller gave the number; else looptax counts.
+    /// How many connections are opened at the same time, if the caller passed the number; otherwise looptax counts
+    /// them.
     pub n_connections: Option<u32>,
-    /// The connection pool of each client process, as its file sets it.
+    /// The connection pool of each client process, according to the pool's file.
     pub pool: Option<&'a Pool>,
-    /// Name of the file in which the connection was found.
+    /// The name of the file in which the connection was found.
     pub source: Option<&'a str>,
-    /// Why no login is tried, because the user or the password is not known.
+    /// Why looptax tries no login; set if the user or the password is not known.
     pub no_login: Option<&'a str>,
 }
 

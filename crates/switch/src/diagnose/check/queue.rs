@@ -1,7 +1,8 @@
-//! Whether the queue of the server's socket, as it is in force, has room for all workers of the client.
+//! Checks whether the queue of the server's socket, at its present length, is long enough for all workers of the
+//! client.
 //!
-//! The socket is identified by its file, so that it also works for a server in a chroot or container. Called for each
-//! connection that is checked.
+//! The socket is identified by its file, so the check also works for a server in a chroot or a container. Called for
+//! each connection that is checked.
 
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
@@ -20,7 +21,8 @@ use super::question::Question;
 use super::workers::{self, Count};
 use crate::diagnose::socket_of::SocketOf;
 
-/// The start of a program's name, the ending of a file's name, and the word for its language in the table of clients.
+/// How to recognise a client's language: the start of a program's name, the ending of a file's name, and the language's
+/// name in the table of clients.
 const LANGUAGES: [(&str, &str, &str); 6] = [
     ("php", ".php", "php"),
     ("node", ".js", "node"),
@@ -30,11 +32,11 @@ const LANGUAGES: [(&str, &str, &str); 6] = [
     ("nginx", ".conf", "nginx"),
 ];
 
-/// How the queue's length is known for a socket that does not exist yet.
+/// How looptax knows the queue length of a socket that does not exist yet.
 pub(crate) const AT_PORT: &str =
     "asked the kernel for the queue length at the server's port; the socket's queue will have the same length";
 
-/// Returns the point about the queue; `None` if no known server listens on the socket.
+/// Returns the point about the queue; `None` if no server that looptax knows listens on the socket.
 pub(super) fn point(server: Option<&Server>, socket: &SocketOf, question: Question<'_>) -> Option<Point> {
     let (server, endpoint) = listening(server, socket, question)?;
     let counts = counts(Some(server), question);
@@ -59,7 +61,7 @@ pub(super) fn point(server: Option<&Server>, socket: &SocketOf, question: Questi
     Some(point)
 }
 
-/// Returns the place of the setting, if the server's own file is known.
+/// Returns where in the server's own file the setting is, if looptax knows that file.
 fn in_its_file(server: &Server, question: Question<'_>) -> String {
     let port = question.address.port;
     let is_there = |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.port() == port);
@@ -77,8 +79,8 @@ fn in_its_file(server: &Server, question: Question<'_>) -> String {
     }
 }
 
-/// Returns the point for a socket that the client uses already: a queue that is too small is then not a reason to stay
-/// on TCP.
+/// Returns the point for a socket that the client already uses: a queue that is too short is then only noted, and not
+/// counted as a reason to stay on TCP.
 pub(super) fn of_socket_in_use(socket: &SocketOf, question: Question<'_>) -> Option<Point> {
     let mut point = point(None, socket, question)?;
     if point.outcome == Outcome::Fail {
@@ -87,7 +89,7 @@ pub(super) fn of_socket_in_use(socket: &SocketOf, question: Question<'_>) -> Opt
     Some(point)
 }
 
-/// Returns the server that the socket belongs to: by the file to which it was bound, else by its path.
+/// Returns the server that listens on the socket, by the file to which the socket is bound, else by its path.
 fn listening<'a>(
     server: Option<&'a Server>,
     socket: &SocketOf,
@@ -107,16 +109,16 @@ fn listening<'a>(
     })
 }
 
-/// How many connections open together; `None` if nothing counts them.
+/// Returns how many connections are opened at the same time; `None` if looptax has no count.
 pub(super) fn at_once(question: Question<'_>) -> Option<Count> {
     counts(question.near.server(question.address), question).into_iter().max_by_key(|it| it.n)
 }
 
-/// A socket that lines in a server's own file will make.
+/// A socket that lines in a server's own file will create.
 #[derive(Clone, Copy)]
 pub(crate) struct ToBeMade<'a> {
     pub(crate) server: &'a Server,
-    /// Where the server listens now.
+    /// The address at which the server listens at present.
     pub(crate) tcp: SocketAddr,
     pub(crate) file: &'a ServerFile,
     pub(crate) text: &'a str,
@@ -126,9 +128,9 @@ pub(crate) struct ToBeMade<'a> {
 }
 
 impl ToBeMade<'_> {
-    /// Returns the point about the queue, and the length to write for this many connections. The queue is as long as
-    /// the server's file sets it, else as long as the one at the server's port. `None` if the length is not known, or
-    /// nothing has to be written.
+    /// Returns the point about the queue, and the queue length to write for this many connections. The queue has the
+    /// length in the server's file, else the length at the server's port. `None` if the length is not known, or need
+    /// not be written.
     pub(crate) fn queue(&self, counted: Option<&Count>) -> (Option<Point>, Option<u32>) {
         let Self { server, file, .. } = *self;
         let of_file = file.backlog(self.text).map(|it| (it, "read the server's file"));
@@ -156,23 +158,23 @@ impl ToBeMade<'_> {
     }
 }
 
-/// The length of the queue of a socket that a server's file makes.
+/// The queue length of a socket that a server's file creates.
 #[derive(Clone, Copy)]
 pub(crate) struct Length<'a> {
     /// The argument of listen(2).
     pub(crate) now: u32,
-    /// How that length is known.
+    /// How looptax knows this length.
     pub(crate) how: &'a str,
-    /// Whether looptax writes a longer queue into the file if this one is too short.
+    /// Whether looptax writes a longer queue into the file if this queue is too short.
     pub(crate) is_written: bool,
     pub(crate) process: &'a Process,
     pub(crate) kind: Kind,
-    /// The clients that may be meant, if looptax knows how they connect.
+    /// The clients that may be connecting, if looptax knows how they connect.
     pub(crate) clients: &'a [&'static Connects],
 }
 
 impl Length<'_> {
-    /// Returns the point about the queue, and the length to write for this many connections if it has to change.
+    /// Returns the point about the queue, and the queue length to write for this many connections if it has to change.
     pub(crate) fn for_burst(&self, counted: Option<&Count>) -> (Point, Option<u32>) {
         let Self { now, how, clients, .. } = *self;
         let most = somaxconn(self.process);
@@ -194,8 +196,8 @@ impl Length<'_> {
     }
 }
 
-/// Returns all counts of connections: only the number that was given, or else those of running processes, of files, and
-/// of connections that are open now.
+/// Returns all counts of connections: only the number that the caller passed, or else the counts from running
+/// processes, from files, and from connections that are open at present.
 fn counts(server: Option<&Server>, question: Question<'_>) -> Vec<Count> {
     if let Some(n) = question.n_connections {
         return vec![Count::typed(n)];
@@ -211,7 +213,7 @@ fn counts(server: Option<&Server>, question: Question<'_>) -> Vec<Count> {
     of_workers.into_iter().chain(open).collect()
 }
 
-/// The language in which the client is written, judged by its program or its file.
+/// Returns the language in which the client is written, according to the name of its program or file.
 fn language(client: &Client, source: Option<&str>) -> Option<&'static str> {
     let program = client.pid.or(client.worker).and_then(process).map(|it| it.program_name());
     let of_program = program.and_then(|name| LANGUAGES.iter().find(|it| name.starts_with(it.0)));

@@ -1,7 +1,8 @@
-//! Follows the way to the socket as the client does, in a child process that takes on the client's rights and view.
+//! Follows the path to the socket as the client would, in a child process that has the client's rights and view of
+//! folders.
 //!
-//! looptax concludes nothing from permission bits if it can try: access lists, capabilities and security modules also
-//! decide about the kernel's answer. The child has one thread, since rights and views belong to threads.
+//! looptax tries the path instead of reading permission bits: access lists, capabilities and security modules also
+//! decide about the kernel's answer. The child has one thread, because rights and views belong to threads.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -22,10 +23,10 @@ use super::client::{Client, name_of};
 use super::rights::Rights;
 use super::socket_handle::abstract_name;
 
-/// Longest path of a socket: of the kernel's 108 bytes the last one is a zero.
+/// The longest path of a socket: the last of the kernel's 108 bytes is a zero.
 const MOST_PATH_BYTES: usize = 107;
 
-/// Time limit for the whole way; the child only looks up names.
+/// The time limit for following the whole path; the child only looks up names.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub fn reach(socket: &Path, client: &Client) -> Reach {
@@ -36,7 +37,8 @@ pub fn reach(socket: &Path, client: &Client) -> Reach {
     };
     let first = told(client.pid);
     match client.pid {
-        // A short command has ended by now: the check goes on with its user's rights, in our own folders.
+        // The client, a short command, has ended. The check continues with the rights of its user, in looptax's own
+        // folders.
         Some(pid) if matches!(first.end, End::Failed { .. }) && process(pid).is_none() => told(None),
         _ => first,
     }
@@ -45,7 +47,7 @@ pub fn reach(socket: &Path, client: &Client) -> Reach {
 fn run(socket: &Path, client: &Client, view: Option<u32>) -> io::Result<Vec<u8>> {
     #[allow(clippy::disallowed_methods, reason = "looptax itself, which gives up its rights")]
     let mut command = Command::new(std::env::current_exe()?);
-    // The child gives up its rights: the user whose path it follows must not see anything of ours.
+    // The child takes on the rights of the client's user, who must not see anything of looptax's environment.
     command.env_clear();
     command.args(["internal", "reach", "--socket"]).arg(socket);
     if let Some(pid) = view {
@@ -59,7 +61,7 @@ fn run(socket: &Path, client: &Client, view: Option<u32>) -> io::Result<Vec<u8>>
             command.args(["--groups", &groups.join(",")]);
         }
     }
-    // The user whose rights the child has can stop it, or make it wait for a file system.
+    // The user whose rights the child has can stop the child, or make it wait for a file system.
     let output = children::output(&mut command, PATIENCE)?;
     if output.status.success() {
         Ok(output.stdout)
@@ -68,7 +70,7 @@ fn run(socket: &Path, client: &Client, view: Option<u32>) -> io::Result<Vec<u8>>
     }
 }
 
-/// The client whose way a child follows, and the socket where it leads.
+/// The client, and the socket whose path is followed.
 #[derive(Debug, Clone)]
 pub struct ReachRequest {
     pub socket: PathBuf,
@@ -78,7 +80,7 @@ pub struct ReachRequest {
     pub groups: Vec<u32>,
 }
 
-/// Runs in the child: takes on the client's rights and view, and follows the path.
+/// Runs in the child process: takes on the client's rights and view, and follows the path.
 pub fn child(args: &ReachRequest) -> Reach {
     match become_client(args) {
         Ok(()) => walk(&args.socket),
@@ -100,7 +102,7 @@ fn become_client(args: &ReachRequest) -> io::Result<()> {
     Rights { uid, gid, groups }.take()
 }
 
-/// Enters the view of folders that a process has; does nothing if that view is ours.
+/// Enters a process's view of the folders; does nothing if looptax has the same view.
 fn enter_view(pid: u32) -> io::Result<()> {
     let folder = format!("/proc/{pid}");
     let link = |name: &str| kernel::link(format!("{folder}/{name}"));
@@ -117,7 +119,7 @@ fn enter_view(pid: u32) -> io::Result<()> {
     Ok(())
 }
 
-/// Follows the path from `/` to the socket, step by step, and connects.
+/// Follows the path from `/` to the socket, component by component, and connects.
 fn walk(socket: &Path) -> Reach {
     let mut steps = Vec::new();
     let end = go(socket, &mut steps);

@@ -1,6 +1,6 @@
-//! A client's rights, which one thread of looptax takes on.
+//! Takes on a client's rights in one thread of looptax.
 //!
-//! The kernel keeps user and groups per thread, so the rest of the program keeps its own.
+//! The kernel keeps user and groups per thread, so the other threads keep their own rights.
 
 use std::io;
 
@@ -15,7 +15,7 @@ pub struct Rights {
 }
 
 impl Rights {
-    /// Takes these rights on for the calling thread, for good. Does nothing if the thread has them already.
+    /// Gives the calling thread these rights permanently. Does nothing if the thread already has this user.
     ///
     /// # Errors
     /// The kernel's refusal: only root may do this.

@@ -1,6 +1,6 @@
-//! Points about a connection between two containers of one project that is to use a volume that both mount.
+//! Points about a connection between two containers of one project that can share a socket by a common volume.
 //!
-//! Reports only what the file shows: looptax does not look inside the containers. Called by `subject`.
+//! Reports only what the file shows; looptax does not look inside the containers. Called by `subject`.
 
 use looptax_advise::app::{Found, Share};
 use looptax_advise::check::verdict;
@@ -18,7 +18,7 @@ pub(super) fn is_elsewhere(checked: &CheckedConnection) -> bool {
     checked.points.iter().any(|it| ELSEWHERE.contains(&it.code))
 }
 
-/// Adds the command that writes both sides of a connection to another container, or the reason why there is none.
+/// Adds the command that writes both sides of a connection between containers, or the reason why there is no command.
 pub(super) fn offer(checked: &mut CheckedConnection, offered: &str) {
     for point in checked.points.iter_mut().filter(|it| ELSEWHERE.contains(&it.code)) {
         let by_hand = point.next.take().map_or_else(String::new, |it| format!("; by hand: {it}"));
@@ -26,8 +26,8 @@ pub(super) fn offer(checked: &mut CheckedConnection, offered: &str) {
     }
 }
 
-/// Replaces the point "it is a container" with the way on which both containers get to the socket, or the reason why a
-/// person has to do it. `false` if there is no point about a container.
+/// Replaces the point about the server in a container with a point on how both containers get to the socket, or with
+/// the reason why a person has to do it. Returns false if there is no such point.
 pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Result<Share, String>) -> bool {
     let mut points = checked.points.iter_mut();
     let Some(point) = points.find(|it| ELSEWHERE.contains(&it.code)) else {
@@ -58,7 +58,7 @@ pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Res
     };
     let password = address.password.as_ref().map(|_| MASK.to_owned());
     checked.changes = found.changes(&share.fields(address, password));
-    // looptax has no name to show for an unknown application.
+    // looptax cannot name the application that the lines belong to.
     if found.is_guessed && checked.changes.iter().all(|it| it.edits.is_empty()) {
         checked.changes.clear();
     }

@@ -1,8 +1,8 @@
-//! Which workers of PHP-FPM read a site's file, because they serve its folder.
+//! Finds the PHP-FPM workers that read a site's file because they serve its folder.
 //!
-//! A pool counts if its user or group owns the file, or if it is the only pool and the file is in a place where web
-//! servers keep their sites. If several pools are left, looptax asks a person. Looks at processes and at the file's
-//! owner; called by `client`.
+//! A pool counts if its user or group owns the file, or if it is the only pool and the file is in a folder where web
+//! servers keep their sites. If several pools remain, looptax asks a person. Inspects processes and the file's owner;
+//! called by `client`.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -12,12 +12,13 @@ use looptax_host::read;
 
 use super::rights::Rights;
 
-/// The folders where web servers keep sites.
+/// The folders in which web servers keep sites.
 const ROOTS: [&str; 5] = ["/var/www/", "/srv/www/", "/srv/http/", "/usr/share/nginx/", "/usr/share/wordpress/"];
-/// Files that are in the same folder as a PHP application's `.env`.
+/// Files that a PHP application has in the same folder as its `.env`.
 const BESIDE: [&str; 4] = ["artisan", "composer.json", "index.php", "symfony.lock"];
 
-/// The rights of the only workers that read this site's file, and the pid of one of them to show.
+/// Returns the rights of the workers that read this site's file, and the pid of one of these workers; `None` if several
+/// pools may read the file.
 pub(super) fn workers_of(path: &Path) -> Option<(Rights, u32)> {
     if !is_of_php(path) {
         return None;
@@ -81,7 +82,7 @@ mod tests {
         let both = [shop.clone(), shop.clone(), blog];
         assert_eq!(found(&both, (1002, 1002), false), Some(1002));
         assert_eq!(found(&both, (0, 1001), false), Some(1001));
-        // Which of two serves a folder of root's is not known.
+        // If root owns the folder, looptax does not know which of the two pools serves it.
         assert_eq!(found(&both, (0, 0), true), None);
         assert_eq!(found(std::slice::from_ref(&shop), (0, 0), true), Some(1001));
         assert_eq!(found(&[shop], (0, 0), false), None);

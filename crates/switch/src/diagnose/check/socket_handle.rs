@@ -1,4 +1,4 @@
-//! A socket's file, held open so that looptax reaches it whatever rights a thread takes on afterwards.
+//! A socket's file, held open so that looptax reaches the socket whatever rights a thread takes on afterwards.
 //!
 //! Called by `logins`.
 
@@ -13,7 +13,7 @@ use looptax_host::{Links, Walk};
 
 use super::client::Client;
 
-/// A socket that looptax holds open, so that it reaches it whatever rights and view a thread has later.
+/// A socket that looptax holds open, so that it reaches the socket whatever rights and view a thread takes on later.
 pub(super) enum SocketHandle {
     /// The socket's file; its path may have any length.
     File(OwnedFd),
@@ -38,7 +38,7 @@ impl SocketHandle {
         Ok(Self::File(last.fd))
     }
 
-    /// The endpoint to connect to; valid as long as this value lives.
+    /// Returns the endpoint to connect to; the endpoint is valid only while this value exists.
     pub(super) fn endpoint(&self) -> Endpoint {
         match self {
             Self::File(file) => Endpoint::Unix(place(file).into()),
@@ -46,7 +46,7 @@ impl SocketHandle {
         }
     }
 
-    /// Puts the socket's path into the text of an error, in place of the path that looptax used.
+    /// Puts the socket's path into an error text, in place of the path that looptax used.
     pub(super) fn named(&self, text: &str, path: &Path) -> String {
         match self {
             Self::File(file) => text.replace(&place(file), &path.to_string_lossy()),
@@ -59,7 +59,7 @@ fn place(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// The name of an abstract socket, which people write with `@` instead of its first byte, a zero.
+/// Returns the name of an abstract socket, in which people write `@` for the first byte, a zero.
 pub(super) fn abstract_name(path: &Path) -> Option<&[u8]> {
     path.as_os_str().as_bytes().strip_prefix(b"@")
 }

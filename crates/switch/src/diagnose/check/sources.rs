@@ -1,6 +1,7 @@
-//! The sources of connections: a configuration file, a process's environment and files, its open connections.
+//! Reads the sources of connections: a configuration file, a process's environment and files, a process's open
+//! connections.
 //!
-//! Reads only, and only up to limits, since anybody may have written the files.
+//! Only reads, and only up to limits, because any user may have written the files.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -21,30 +22,31 @@ pub(crate) use super::container::is_container_unit;
 use super::container::{COMPOSE_FILES, Service, services};
 use crate::diagnose::find::may_be;
 
-/// Read no more than this many files besides a program's own file.
+/// The maximum number of files that are read besides a program's own file.
 const MOST_INCLUDED: usize = 64;
 
-/// The file names that Kustomize looks for in a folder.
+/// The names of the files that Kustomize looks for in a folder.
 const KUSTOMIZATIONS: [&str; 3] = ["kustomization.yaml", "kustomization.yml", "Kustomization"];
 
-/// Read no more than this many units of the same folder.
+/// The maximum number of units that are read from the same folder.
 const MOST_UNITS: usize = 64;
 
-/// A Compose file may be at most this many folders above an application's folder.
+/// How many folders above an application's folder looptax looks for a Compose file.
 const MOST_LEVELS: usize = 4;
 
-/// A place that looptax has read.
+/// A file or environment that looptax has read.
 #[derive(Debug)]
 pub(super) struct Looked {
-    /// The name for a person: a path, or `environment of php-fpm 123`.
+    /// The source's name for a person: a path, or `environment of php-fpm 123`.
     pub name: String,
-    /// The contents of a file, with the files from which its containers take variables; empty for an environment.
+    /// The contents of a file, with the files from which its containers get variables; empty for an environment.
     pub whole: Whole,
     pub reading: Reading,
-    /// The containers that the place may mean: those in its own Compose file, or in a Compose file in its folder.
+    /// The containers to which host names in this source may refer: those of its own Compose file, or of a Compose file
+    /// in its folder.
     pub services: Vec<Service>,
     pub neighbours: Vec<String>,
-    /// Names and texts of the other `.container` units in the folder, if this place is such a unit.
+    /// Names and texts of the other `.container` units in the folder, if this source is such a unit.
     pub units: Vec<(String, String)>,
 }
 
@@ -58,22 +60,24 @@ impl Looked {
 /// A file's text, as the code that will write the file has read it.
 #[derive(Debug, Clone, Copy)]
 pub struct FileText<'a> {
-    /// The file's path for the application.
+    /// The file's path, as the application sees it.
     pub path: &'a Path,
     pub text: &'a str,
-    /// The process that reads the file; its environment counts.
+    /// The process that reads the file and whose environment counts.
     pub pid: Option<u32>,
-    /// The application's name in the table; `None` if the file's own name and text show it.
+    /// The application's name in the table of applications; `None` if the file's own name and text show the
+    /// application.
     pub application: Option<&'a str>,
-    /// Variables that are set elsewhere for the file. A process's own variables win over these.
+    /// Variables for the file that are set elsewhere. A process's own variables override them.
     pub environment: &'a BTreeMap<String, String>,
-    /// Whether the file is read container by container.
+    /// Whether looptax reads the file container by container.
     pub by_container: bool,
-    /// The unit of the server's container, if it is a separate unit: its name without `.container`, and its text.
+    /// The unit of the server's container, if it is a separate unit: the unit's name without `.container`, and its
+    /// text.
     pub server_unit: Option<Unit<'a>>,
 }
 
-/// Returns the name that other units use for a `.container` unit.
+/// Returns the name by which other units refer to a `.container` unit.
 pub(crate) fn unit_name(path: &Path) -> String {
     path.file_stem().unwrap_or_default().to_string_lossy().into_owned()
 }
@@ -83,11 +87,11 @@ struct Manner<'a> {
     environment: Option<&'a BTreeMap<String, String>>,
     application: Option<&'a str>,
     by_container: bool,
-    /// Whether the variables that containers take from other files count.
+    /// Whether to follow the variables that containers get from other files.
     follows: bool,
 }
 
-/// Returns the environment variables that a file's connections depend on, each with whether it sets a destination.
+/// Returns the environment variables on which a file's connections depend, each with whether it sets a destination.
 ///
 /// # Errors
 /// If the process's environment cannot be read.
@@ -100,7 +104,7 @@ pub fn variables(file: &FileText<'_>) -> Result<BTreeMap<String, bool>, Failure>
     Ok(all)
 }
 
-/// Returns a file in the same folder whose name is nearly the same.
+/// Returns a file in the same folder with a similar name, for a person who mistyped the name.
 fn meant(path: &Path) -> Option<PathBuf> {
     let folder = path.parent().filter(|it| !it.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let names = Folder::open(folder).ok()?.names().ok()?;
@@ -135,7 +139,7 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
 }
 
 /// Returns the connections of `config/database.php` that depend on variables of this Laravel `.env`, for kinds of
-/// servers for which the `.env` by itself has no edits. They replace the connections of the `.env`.
+/// servers for which looptax cannot edit the `.env` only. These connections replace those of the `.env`.
 pub(super) fn laravel(dotenv: &Path, of_dotenv: &mut Looked) -> Option<Looked> {
     let is_dotenv = dotenv.file_name().is_some_and(|it| it == ".env");
     let root = dotenv.parent().filter(|_| is_dotenv && of_dotenv.neighbours.iter().any(|it| it == "artisan"))?;
@@ -152,12 +156,12 @@ pub(super) fn laravel(dotenv: &Path, of_dotenv: &mut Looked) -> Option<Looked> {
     (!found.is_empty()).then_some(looked)
 }
 
-/// Reads the connections from a file whose text is known already.
+/// Reads the connections from a file whose text has been read already.
 pub(super) fn text(file: &FileText<'_>) -> Result<Looked, Failure> {
     text_with(file, true)
 }
 
-/// Does the same as [`text`], without the variables that its containers take from other files.
+/// Does the same as [`text`], without the variables that containers get from other files.
 pub(super) fn text_alone(file: &FileText<'_>) -> Result<Looked, Failure> {
     text_with(file, false)
 }
@@ -177,7 +181,7 @@ fn text_with(file: &FileText<'_>, follows: bool) -> Result<Looked, Failure> {
     looked(both, file.text.as_bytes(), manner, Files::Ours)
 }
 
-/// Returns the file's owner, if that is neither root nor the user that runs looptax: a hint for `--user`.
+/// Returns the file's owner, for a hint about `--user`, unless the owner is root or the user that runs looptax.
 pub fn owner(path: &Path) -> Option<String> {
     let uid = read::look(path).ok()??.st_uid;
     let is_ours = uid == rustix::process::geteuid().as_raw();
@@ -186,7 +190,7 @@ pub fn owner(path: &Path) -> Option<String> {
 
 /// Reads a file's connections. The arguments are its path for looptax, its path for the application, and its contents.
 fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files: Files<'_>) -> Result<Looked, Failure> {
-    // Patterns match whole paths, and a person may pass config/database.yml from within config.
+    // Patterns match whole paths, and a person may pass `database.yml` from within the folder `config`.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
     let mut neighbours = files.names(path.parent().unwrap_or(path));
     neighbours.extend(texts_beside(path, files));
@@ -242,9 +246,9 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
     })
 }
 
-/// Returns the container to which a Compose file passes this file. The Compose file may be in the file's folder or
-/// above, and has to belong to the file's owner, the folder's owner or root, since other users may write to folders
-/// such as `/tmp`. A running process has its own view instead.
+/// Returns the container to which a Compose file passes this file. The Compose file may be in the file's folder or a
+/// folder above. It has to belong to the file's owner, the folder's owner or root, because other users may write to
+/// folders such as `/tmp`. Returns `None` for the files of a running process, which has its own view.
 fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
     let is_ours = matches!(files, Files::Ours);
     let owner = files.owner(path)?;
@@ -256,7 +260,8 @@ fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
     })
 }
 
-/// Returns those texts that the table of applications looks for in other files of the folder and that are there.
+/// Returns those texts that the table of applications looks for in other files of the folder, and that are in these
+/// files.
 fn texts_beside(path: &Path, files: Files<'_>) -> Vec<String> {
     let mut read: BTreeMap<&str, Option<String>> = BTreeMap::new();
     let asked = app::texts_beside().iter().filter(|(file, text)| {
@@ -269,9 +274,9 @@ fn texts_beside(path: &Path, files: Files<'_>) -> Vec<String> {
     asked.map(|(file, text)| format!("{file}:{text}")).collect()
 }
 
-/// Returns the libraries of the project to which a file belongs, by the manifests of the nearest folder above that has
-/// any. In a folder that other users may write to, such as `/tmp`, only manifests of the file's owner and of root
-/// count.
+/// Returns the libraries of the project to which a file belongs. They are in the manifests of the nearest folder above
+/// the file that has any. Only manifests of the file's owner and of root count, because other users may write to
+/// folders such as `/tmp`.
 fn libraries(path: &Path, owner: Option<u32>, files: Files<'_>) -> Vec<String> {
     let Some(owner) = owner else { return Vec::new() };
     let folders = path.ancestors().skip(1).take(MOST_LEVELS);
@@ -279,7 +284,7 @@ fn libraries(path: &Path, owner: Option<u32>, files: Files<'_>) -> Vec<String> {
     folders.map(in_folder).find(|it| !it.is_empty()).unwrap_or_default()
 }
 
-/// The other `.container` units of a folder.
+/// Returns the other `.container` units in a folder.
 fn units_beside(path: &Path, neighbours: &[String], files: Files<'_>) -> Vec<(String, String)> {
     let own = path.file_name().unwrap_or_default();
     let others = neighbours.iter().filter(|it| is_container_unit(Path::new(it)) && OsStr::new(it) != own);
@@ -290,7 +295,7 @@ fn units_beside(path: &Path, neighbours: &[String], files: Files<'_>) -> Vec<(St
     read.collect()
 }
 
-/// Returns the files that a program reads besides its own file, one level deep.
+/// Returns the files that a program reads besides its own file; does not follow files that these files include.
 fn included(path: &Path, bytes: &[u8], neighbours: &[String], files: Files<'_>) -> Vec<Included> {
     let text = String::from_utf8_lossy(bytes);
     let is_manifest = app::is_manifest(&text);
@@ -298,7 +303,7 @@ fn included(path: &Path, bytes: &[u8], neighbours: &[String], files: Files<'_>) 
         let bytes = files.read(&path.parent()?.join(file)).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned())
     };
-    // In a folder of Kustomize, only the files that it lists count.
+    // In a folder with a Kustomize file, only the files that it lists count.
     let kustomization = KUSTOMIZATIONS.iter().find(|it| is_manifest && neighbours.iter().any(|name| name == *it));
     let listed = kustomization.map(|it| read(it).and_then(|it| app::resources(&it)).unwrap_or_default());
     let named = app::included(&path.to_string_lossy(), &text, listed.as_deref().unwrap_or(neighbours)).into_iter();
@@ -320,7 +325,7 @@ pub(crate) fn no_containers(path: &Path) -> Failure {
     )
 }
 
-/// The failure for a file whose variables may be meant for containers that another file defines.
+/// Returns the error for a file that defines no containers; its variables may be meant for containers of another file.
 fn without_containers(path: &Path, source: &Source<'_>) -> Failure {
     if app::read(source).found.is_empty() || is_container_unit(path) {
         return no_containers(path);
@@ -355,7 +360,7 @@ fn unknown_application(name: &str) -> Failure {
     )
 }
 
-/// Returns the environment of a file below Laravel's `config`: a process's variables win over those of `.env`.
+/// Returns the environment of a file below Laravel's `config`: a process's variables override those in `.env`.
 fn laravel_environment(
     path: &Path,
     environment: Option<&BTreeMap<String, String>>,
@@ -369,7 +374,7 @@ fn laravel_environment(
     Some(variables)
 }
 
-/// Returns the environment with which a process was started; it does not show the process's own later changes.
+/// Returns the environment with which a process was started; later changes by the process are not included.
 ///
 /// # Errors
 /// If the environment cannot be read.
@@ -385,7 +390,7 @@ pub fn environment(pid: u32) -> Result<BTreeMap<String, String>, Failure> {
     Ok(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
 }
 
-/// Returns the sources of a process: its environment and the known files in its working folder.
+/// Returns the sources of a process: its environment, and the files in its working folder that looptax can read.
 pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let environment = environment(process.pid)?;
     let cwd = kernel::link(process.file("cwd")).unwrap_or_default();
@@ -393,7 +398,7 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     let files = view.as_ref().ok().map(Files::Of);
     let mut neighbours = files.map_or_else(Vec::new, |it| it.names(Path::new(".")));
     neighbours.extend(files.iter().flat_map(|it| libraries(Path::new(".env"), Some(process.uid), *it)));
-    // A value with several lines would look like several settings.
+    // A value with several lines would be read as several settings.
     let lines = environment
         .iter()
         .filter(|(_, value)| !value.contains('\n'))
@@ -427,12 +432,12 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     Ok(looked)
 }
 
-/// Quotes a value with double quotes, in which the reader gives only these two characters a meaning.
+/// Puts a value in double quotes. Inside them the reader treats only these two characters as special.
 fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// The servers to which a process is connected over TCP, as addresses without a user.
+/// Returns the servers to which a process is connected over TCP, as addresses without a user.
 pub(super) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
     let mut found: Vec<Address> = Vec::new();
     let own = { survey.clients.iter() }.filter(|it| it.peer.way.is_tcp() && it.peer.is_of(pid));
@@ -450,22 +455,22 @@ pub(super) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
     found
 }
 
-/// A connection for which the process at the other end is not visible.
+/// A connection whose process at the other end is not visible to looptax.
 #[derive(Debug)]
 pub(super) struct Unseen {
     /// The destination of the connection.
     pub(super) to: SocketAddr,
-    /// The visible facts about the other end: `of user mysql; may be mariadbd 812`.
+    /// The visible facts about the other end, such as `of user mysql; may be mariadbd 812`.
     seen: String,
 }
 
 impl Unseen {
-    /// `127.0.0.1:3306 (of user mysql; may be mysql or mariadb)`.
+    /// Returns a text such as `127.0.0.1:3306 (of user mysql; may be mysql or mariadb)`.
     pub(super) fn words(&self) -> String {
         format!("{} ({})", self.to, self.seen)
     }
 
-    /// Returns what is known about the connection: its destination, and how to find out more.
+    /// Reports on the connection: its destination, and how to find out more.
     pub(super) fn answer(&self) -> CheckedConnection {
         let what = format!(
             "connected over TCP to {}; only root can see whether a server that looptax knows listens there",
@@ -488,7 +493,7 @@ impl Unseen {
     }
 }
 
-/// Returns the TCP connections of a process on this machine for which the process at the other end is not visible.
+/// Returns a process's TCP connections within this machine whose process at the other end is not visible.
 pub(super) fn connected_to_unseen(pid: u32, survey: &Survey) -> Vec<Unseen> {
     let mut found: Vec<Unseen> = Vec::new();
     for listener in &survey.listeners {
@@ -507,7 +512,7 @@ pub(super) fn connected_to_unseen(pid: u32, survey: &Survey) -> Vec<Unseen> {
     found
 }
 
-/// Reports that a process already uses a socket; `None` if it does not.
+/// Reports that a process already uses a socket; `None` if the process uses none.
 pub fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
     let mut servers = survey
         .clients
@@ -536,7 +541,7 @@ fn bare(protocol: Protocol, remote: SocketAddr) -> Address {
     }
 }
 
-/// Whether two addresses lead to the same server, as far as looptax knows: same port and same kind.
+/// Whether two addresses lead to the same server, as far as looptax can tell: they have the same port and protocol.
 pub(super) fn is_same(one: &Address, other: &Address) -> bool {
     one.protocol == other.protocol && one.port == other.port
 }

@@ -1,4 +1,4 @@
-//! Checks a file or a process: every connection that is found there.
+//! Checks a file or a process: all its connections.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -25,46 +25,46 @@ use super::taken;
 use super::workers::Count;
 use crate::diagnose::socket_of::{self, SocketOf};
 
-/// Name at most this many applications with their settings, if no setting was found.
+/// If no setting was found, the error lists the settings of at most this many applications.
 const MOST_WANTED: usize = 6;
 
-/// A connection of a file, and the text that would be written there.
+/// A connection of a file, and the text that `switch` would write for it.
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 pub struct Switchable {
     pub checked: CheckedConnection,
-    /// The bytes of the connection's first setting in the text.
+    /// The byte range of the connection's first setting in the text.
     pub at: Option<Range<usize>>,
-    /// Whether it is the address at which a server itself listens.
+    /// Whether the connection is in fact the address at which a server itself listens.
     pub is_of_the_server: bool,
-    /// Whether its application is not known.
+    /// Whether looptax does not know the connection's application.
     pub is_guessed: bool,
-    /// Whether only the names of its settings show the connection, not the call of a driver.
+    /// Whether looptax recognises the connection only by the names of its settings, and not by a driver's call.
     pub is_known_by_names: bool,
-    /// Titles of the applications to which a guessed connection may belong.
+    /// The titles of the applications that may use a guessed connection.
     pub readers: Vec<String>,
     /// The destination, with its password.
     pub address: Option<Address>,
-    /// The destination as a TCP address of this machine; `None` if the host is another machine. If a socket is known,
-    /// an address of another machine also counts, since it may be a container's.
+    /// The destination as a TCP address of this machine; `None` if the host is another machine. If the connection's
+    /// socket is known, an address outside this machine also counts, because it may be a container's address.
     pub tcp: Option<SocketAddr>,
     /// The socket that the connection would use; `None` if looptax knows no socket of the same server.
     pub socket: Option<String>,
-    /// How many connections open together, if that is known.
+    /// How many connections are opened at the same time, if looptax knows the number.
     pub at_once: Option<Count>,
-    /// For each application that may be meant, in the order of `checked.changes`: the text to write in this file, and
-    /// the new values of variables; `None` if nothing is to be written.
+    /// For each possible application, in the order of `checked.changes`: the text to write in this file, and the new
+    /// values of variables; `None` if nothing has to be written.
     pub moves: Vec<Option<Moves>>,
-    /// The edit of the unit of the server's container, if that is a separate file.
+    /// The edit of the server container's unit, if that unit is a separate file.
     pub beside: Option<Beside>,
-    /// The environment variables of the settings; those that set the destination come first.
+    /// The environment variables from which the settings come; the variables that set the destination are first.
     pub variables: Vec<String>,
-    /// Whether some settings come from a Secret; they are never shown.
+    /// Whether some settings come from a Secret; their values are never shown.
     pub has_secrets: bool,
 }
 
 impl Switchable {
-    /// Makes a connection whose destination has not been looked up yet.
+    /// Returns a connection whose destination has not been looked up yet.
     fn new(found: &Found, checked: CheckedConnection) -> Self {
         Self {
             checked,
@@ -84,8 +84,8 @@ impl Switchable {
         }
     }
 
-    /// Returns the applications of which the caller has to name one; empty if looptax does not know any, `None` if the
-    /// application is clear.
+    /// Returns the applications to choose from, if the caller has to pass one; empty if looptax knows no such
+    /// application. `None` if the application is clear.
     pub fn may_be(&self, application: Option<&str>) -> Option<Vec<String>> {
         if self.is_guessed {
             return Some(self.readers.clone());
@@ -97,7 +97,7 @@ impl Switchable {
     }
 }
 
-/// Whether looptax writes a connection's lines, whichever application it belongs to.
+/// Whether looptax writes the connection's lines, whatever its application is.
 fn would_write(place: &Looked, found: &Found, socket: &SocketOf) -> bool {
     let Some(address) = found.address.as_ref().filter(|_| !found.is_guessed && !found.is_of_a_proxy()) else {
         return false;
@@ -120,7 +120,7 @@ fn tcp_here(address: &Address) -> Option<SocketAddr> {
     Some(SocketAddr::new(ip, address.port))
 }
 
-/// Returns the address of a server whose protocol looptax does not speak.
+/// Returns the destination of a connection to a server whose protocol looptax does not speak.
 fn of_unspoken(found: &Found) -> Option<Address> {
     found.unspoken.as_ref().map(|it| Address {
         host: it.host.clone(),
@@ -136,7 +136,7 @@ fn sorted(variables: BTreeMap<String, bool>) -> Vec<String> {
     names.into_iter().map(|(name, _)| name).collect()
 }
 
-/// The connections that a file and a process show.
+/// The connections of a file or a process.
 #[derive(Debug)]
 pub struct Sources {
     looked: Vec<Looked>,
@@ -144,12 +144,12 @@ pub struct Sources {
     connected: Vec<Address>,
     /// The process's TCP connections whose server process is not visible.
     unseen: Vec<Unseen>,
-    /// The commands that write both sides of a connection, for a file of containers.
+    /// For a file of containers, the commands that write both sides of a connection.
     offered: Option<Offered>,
 }
 
 impl Sources {
-    /// Reads the connections of the file, or else of the process.
+    /// Reads the connections of the file, or of the process if no file is given.
     pub fn find(
         app: Option<&Path>,
         pid: Option<u32>,
@@ -173,8 +173,8 @@ impl Sources {
         Ok(Self { looked, connected, unseen, offered })
     }
 
-    /// Drops the connections that are known only by the names of their settings, unless the path shows that the file is
-    /// a configuration file.
+    /// Drops the connections that looptax recognises only by the names of their settings, unless the path shows that
+    /// the file is a configuration file.
     pub fn without_guesses(&mut self, path: &Path) {
         if !app::is_configuration(&path.to_string_lossy()) {
             let readings = self.looked.iter_mut().map(|it| &mut it.reading.found);
@@ -186,10 +186,10 @@ impl Sources {
         self.connected.is_empty() && self.looked.iter().all(|it| it.reading.found.is_empty())
     }
 
-    /// Checks each connection. A connection that is only seen open counts if no file or environment names it. Also
-    /// returns whether `switch` would write at least one connection.
+    /// Checks each connection. An open connection counts only if no file or environment contains it. Also returns
+    /// whether `switch` would write at least one connection.
     pub fn check(&self, around: Around<'_>) -> Result<(Vec<CheckedConnection>, bool), Failure> {
-        // Several connections may lead to the same server.
+        // Several connections may lead to the same server, and looptax waits only once for a silent one.
         let _remembering = WaitOnce::begin();
         let mut answers = Vec::new();
         let mut known: Vec<&Address> = Vec::new();
@@ -220,11 +220,12 @@ impl Sources {
         Ok((answers, is_written))
     }
 
-    /// Returns the TCP destinations of the connections in a file's text, each with its position, if a known server
-    /// listens there: looptax looks for an account's clients at these destinations. Asks no server.
+    /// Returns the TCP destinations of the connections in a file's text, each with the connection's index. Only
+    /// destinations where a known server listens count: looptax looks there for the clients of an account. Contacts no
+    /// server.
     ///
     /// # Errors
-    /// If the process's environment cannot be read, or if no application has that name.
+    /// If the process's environment cannot be read, or if there is no application with the given name.
     pub fn targets(file: &FileText<'_>, around: Around<'_>) -> Result<Vec<(usize, Address, SocketAddr)>, Failure> {
         let looked = sources::text(file)?;
         let target = |(idx, found): (usize, &Found)| {
@@ -241,7 +242,7 @@ impl Sources {
         Ok({ looked.reading.found.iter().enumerate() }.filter_map(target).collect())
     }
 
-    /// Checks each connection of a file's text, and returns the text that would be written for it.
+    /// Checks each connection of a file's text, and returns the text that `switch` would write for it.
     pub fn switchable(file: &FileText<'_>, around: Around<'_>) -> Result<(Vec<Switchable>, Self), Failure> {
         let _remembering = WaitOnce::begin();
         let looked = sources::text(file)?;
@@ -297,11 +298,11 @@ impl Sources {
         Ok((all, sources))
     }
 
-    /// Returns the connections of a file's text, with the text that would be written for a socket that need not exist
-    /// yet. No server is asked, so the connections over TCP stay undecided until the caller has looked.
+    /// Returns the connections of a file's text, with the text that `switch` would write for a socket that need not
+    /// exist yet. Contacts no server, so the verdict on the connections over TCP is left to the caller.
     ///
     /// # Errors
-    /// If the process's environment cannot be read, or if no application has that name.
+    /// If the process's environment cannot be read, or if there is no application with the given name.
     pub fn for_socket(file: &FileText<'_>, socket: &Path) -> Result<Vec<Switchable>, Failure> {
         let looked = sources::text(file)?;
         let path = socket.to_string_lossy().into_owned();
@@ -340,14 +341,14 @@ impl Sources {
         Ok(all.collect())
     }
 
-    /// Returns the connections of a file's text, with the text that would be written for the sockets that their servers
-    /// may have: see [`answer::by_text`].
+    /// Returns the connections of a file's text, with the text that `switch` would write for the sockets that their
+    /// servers may have: see [`answer::by_text`].
     ///
     /// # Errors
-    /// If no application has that name.
+    /// If there is no application with the given name.
     pub(crate) fn by_text(file: &FileText<'_>, socket: Option<&Path>) -> Result<(Vec<Switchable>, Self), Failure> {
         let looked = sources::text_alone(file)?;
-        // This reads the file again, so it is done only if a part of the file is for containers.
+        // The command is found by reading the file again, so this is done only if a part of the file is for containers.
         let offers = OnceCell::new();
         let all = looked.reading.found.iter().map(|found| {
             let (mut checked, socket) = answer::by_text(&looked, found, socket);
@@ -369,19 +370,19 @@ impl Sources {
         Ok((all, Self { looked: vec![looked], connected: Vec::new(), unseen: Vec::new(), offered: None }))
     }
 
-    /// The file that was read, with the files from which its containers take variables.
+    /// Returns the file that was read, with the files from which its containers get variables.
     pub(crate) fn whole(&self) -> Option<&Whole> {
         self.looked.first().map(|it| &it.whole)
     }
 
-    /// Gives a connection's lines their line numbers in their own files.
+    /// Sets the line numbers of a connection's lines to the numbers in the files that contain the lines.
     pub(crate) fn locate(&self, checked: &mut CheckedConnection) {
         if let Some(looked) = self.looked.first() {
             taken::locate(checked, looked);
         }
     }
 
-    /// Returns the texts that looptax did not understand, each with its place.
+    /// Returns the texts that looptax did not understand, each with its source.
     pub fn unread(&self) -> Vec<String> {
         let of_place = |it: &Looked| {
             let problems = it.reading.problems.iter();
@@ -390,7 +391,7 @@ impl Sources {
         self.looked.iter().flat_map(of_place).collect()
     }
 
-    /// Returns the failure that lists what looptax looked for, if it found no connection.
+    /// Returns the error that lists what looptax looked for, if it found no connection.
     pub fn nothing(&self, app: Option<&Path>, n_servers: usize) -> Failure {
         let Some(path) = app else {
             if !self.unseen.is_empty() {

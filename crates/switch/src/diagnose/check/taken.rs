@@ -1,5 +1,5 @@
-//! Points about a connection whose container takes variables from other files or objects: they show the places of the
-//! lines, and never a Secret's values.
+//! Points about a connection whose container gets variables from other files or objects. They name the file and line of
+//! each variable, and never show a Secret's values.
 //!
 //! Called by `subject`, for all connections of a file.
 
@@ -10,7 +10,7 @@ use looptax_model::record::{CheckedConnection, Edit};
 
 use super::sources::Looked;
 
-/// Puts stars in place of every value that a Secret has.
+/// Replaces every value that comes from a Secret with stars.
 pub(super) fn hide(checked: &mut CheckedConnection, found: &Found) {
     if !found.has_secrets() {
         return;
@@ -27,7 +27,7 @@ pub(super) fn hide(checked: &mut CheckedConnection, found: &Found) {
     }
 }
 
-/// Gives the lines their line numbers in their own files, and the connection the file that names it.
+/// Sets the lines' numbers to those in their own files, and the connection's file to the file that contains it.
 pub(super) fn locate(checked: &mut CheckedConnection, looked: &Looked) {
     let folder = Path::new(&looked.name).parent().unwrap_or(Path::new(""));
     let (own, line) = checked.line.map(|it| looked.whole.line(it)).unzip();

@@ -1,6 +1,6 @@
-//! The systemd unit that a file contains: its settings and those of its drop-ins, and the user that they name.
+//! Reads a systemd unit from its file: its settings, those of its drop-ins, and the user that they set.
 //!
-//! Reads those files, up to a size limit, and does not ask systemd. Called by `client`.
+//! Reads the files up to a size limit, and does not ask systemd. Called by `client`.
 
 use std::path::{Path, PathBuf};
 
@@ -8,19 +8,19 @@ use looptax_advise::check::UnitSettings;
 
 use super::bounded_read::Files;
 
-/// Read at most this many drop-ins.
+/// The maximum number of drop-ins that are read.
 const MOST_DROP_INS: usize = 64;
 
 #[derive(Debug, Clone)]
 pub struct Unit {
     pub settings: UnitSettings,
-    /// The unit's name without its ending, which is also the name of its dynamic user.
+    /// The unit's name without its suffix; the unit's dynamic user has the same name.
     pub name: String,
-    /// A user that the unit names and that this machine does not have.
+    /// The user that the unit sets, if this machine does not have that user.
     pub unknown_user: Option<String>,
 }
 
-/// Returns the unit to which a file belongs: the file is the unit, or one of its drop-ins.
+/// Returns the unit to which a file belongs; the file is either the unit itself or one of its drop-ins.
 pub(super) fn unit_of(path: &Path) -> Option<Unit> {
     let whole = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     let folder = whole.parent()?;

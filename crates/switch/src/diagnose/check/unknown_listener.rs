@@ -1,8 +1,8 @@
-//! Points for an address without a known listener: which process may listen there, and which servers of its kind are
-//! seen.
+//! Points for an address at which looptax knows no server: which process may listen there, and which servers of the
+//! same kind looptax sees.
 //!
-//! Tries to connect if the client's network namespace is ours, and sends nothing. Called for each address whose server
-//! was not found.
+//! Tries to connect if the client's network namespace is looptax's own, and sends nothing. Called for each address
+//! whose server was not found.
 
 use std::net::{SocketAddr, TcpStream};
 use std::time::Duration;
@@ -15,11 +15,11 @@ use super::question::Question;
 /// The longest wait for the listener on a port.
 const PATIENCE: Duration = Duration::from_secs(3);
 
-/// Name at most this many servers; a machine may have hundreds.
+/// The maximum number of servers that are listed; a machine may have hundreds.
 const MOST_SERVERS: usize = 3;
 
-/// The point if no known server listens there, so that there is no socket to look at: a guessed socket proves nothing.
-/// The socket `candidate` may belong to the server, but no login shows that.
+/// Returns the point for an address at which no known server listens. There is no socket to check, because a guessed
+/// socket proves nothing. The socket `candidate` may belong to the server, but no login shows that.
 pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: Option<&str>) -> Point {
     let like = seen_here(question);
     let is_ours = question.client.other_network().is_none();
@@ -28,7 +28,8 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
         let error = TcpStream::connect_timeout(&tcp, PATIENCE).err();
         (error.is_some_and(|it| it.kind() == std::io::ErrorKind::ConnectionRefused), "tried to connect")
     } else {
-        // looptax does not connect there on behalf of the client.
+        // looptax does not connect to a port in the client's namespace; it reads that namespace's listening sockets
+        // instead.
         let listened = client.as_ref().and_then(|it| is_listened_at(tcp, it));
         (listened == Some(false), "looked at the listening sockets of the client's network")
     };
@@ -71,8 +72,8 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
     })
 }
 
-/// The visible servers of that kind, after a semicolon. In the client's own network namespace, where the address means
-/// what the client means, all count; in other namespaces only those on the same port.
+/// Lists the visible servers of this kind, after a semicolon. In the client's own network namespace all servers count,
+/// because the address is valid there. In other namespaces only servers on the same port count.
 fn seen_here(question: Question<'_>) -> String {
     let protocol = question.address.protocol;
     let network = question.near.network;
@@ -102,7 +103,7 @@ fn seen_here(question: Question<'_>) -> String {
     if all.is_empty() { String::new() } else { format!("; seen here: {}", all.join(", ")) }
 }
 
-/// Names the network namespace that a server is in, if it is not the client's.
+/// Names a server's network namespace, if it is not the client's namespace.
 fn network_of(server: &Server) -> String {
     match &server.process.home {
         Home::Container { runtime, name } => format!("the network of {runtime} {name}"),

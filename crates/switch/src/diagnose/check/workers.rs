@@ -1,7 +1,7 @@
-//! How many connections an application's workers open together: counted on running processes, or read from the
-//! application's own files.
+//! Determines how many connections an application's workers open at the same time: counts running processes, or reads
+//! the application's own files.
 //!
-//! Reads files as the process sees them, and only those that its user may read. Called by `queue`.
+//! Reads files as the process sees them, and only files that the process's user may read. Called by `queue`.
 
 use std::path::{Path, PathBuf};
 
@@ -12,10 +12,10 @@ use looptax_host::{View, kernel};
 use super::sources::environment;
 use crate::diagnose::gunicorn::{GUNICORN, OWN_FILE, option, script, setting};
 
-/// More bytes than any pool's file has.
+/// The maximum number of bytes of a file that are read; a pool's file is shorter.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Connections that may open together, and how they were counted.
+/// How many connections may be opened at the same time, and how looptax counted them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Count {
     pub(crate) n: u32,
@@ -23,13 +23,13 @@ pub struct Count {
 }
 
 impl Count {
-    /// The number that a person typed.
+    /// Returns the number that a person typed.
     pub(crate) fn typed(n: u32) -> Self {
         Self { n, words: "from --connections".to_owned() }
     }
 }
 
-/// Counts a process and its sibling workers, and the connections of each; `None` if nothing shows how many.
+/// Counts a process, its sibling workers, and the connections of each; `None` if looptax finds no number.
 pub(super) fn count(pid: u32, pool: Option<&Pool>) -> Option<Count> {
     let one = process(pid)?;
     if let Some(count) = of_fpm(&one) {
@@ -49,17 +49,17 @@ pub(super) fn count(pid: u32, pool: Option<&Pool>) -> Option<Count> {
     }
 }
 
-/// Counts the pool of a single process, if no pool is known to run.
+/// Returns the size of a single process's pool, if no running processes can be counted.
 pub(super) fn of_pool(pool: &Pool) -> Count {
     Count { n: pool.size, words: format!("{} of one process", said(pool)) }
 }
 
-/// `pool = 12 (line 8)`.
+/// Returns a text such as `pool = 12 (line 8)`.
 fn said(pool: &Pool) -> String {
     format!("{} = {} (line {})", pool.name, pool.size, pool.line)
 }
 
-/// Returns the process above a program's workers, and how many there are; a process without others of its program
+/// Returns the parent process of a program's workers, and how many workers there are. A process without such siblings
 /// counts as the only worker.
 fn beside(one: &Process) -> (u32, u32) {
     let name = one.program_name();
@@ -99,7 +99,7 @@ fn of_fpm(worker: &Process) -> Option<Count> {
     Some(of_all.unwrap_or(of_pool))
 }
 
-/// The files that an include means: one file, or those of a folder with a given ending.
+/// Returns the files that an include refers to: one file, or all files in a folder with a given beginning and ending.
 fn fitting(view: &View, pattern: &Path) -> Vec<PathBuf> {
     let name = pattern.file_name().unwrap_or_default().to_string_lossy();
     let (Some((head, tail)), Some(folder)) = (name.split_once('*'), pattern.parent()) else {
@@ -110,15 +110,16 @@ fn fitting(view: &View, pattern: &Path) -> Vec<PathBuf> {
     names.filter_map(|it| it.into_string().ok()).filter(fits).map(|it| folder.join(it)).collect()
 }
 
-/// The file with which PHP-FPM was started: `php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)`.
+/// Returns the file with which PHP-FPM was started, from a process title such as `php-fpm: master process
+/// (/etc/php/8.2/fpm/php-fpm.conf)`.
 pub(crate) fn main_file_of_fpm(master: &Process) -> Option<String> {
     let shown = master.arguments().join(" ");
     let own = shown.split_once('(').and_then(|it| it.1.rsplit_once(')'));
     own.map(|(path, _)| path.to_owned())
 }
 
-/// How many threads each uWSGI worker has, by its command line or the ini file that the command line names; `None` for
-/// another program.
+/// Returns the number of threads of each uWSGI worker, from its command line or the ini file in the command line;
+/// `None` for another program.
 fn threads_of_uwsgi(master: &Process) -> Option<u32> {
     if !master.program_name().starts_with("uwsgi") {
         return None;
@@ -140,8 +141,8 @@ fn threads_of_uwsgi(master: &Process) -> Option<u32> {
     said("threads").or_else(of_file).map_or(Some(1), |it| it.parse().ok())
 }
 
-/// How many threads each Gunicorn worker has, by its command line, its environment or its file; `None` for another
-/// program, and for a Gunicorn that hides its command line.
+/// Returns the number of threads of each Gunicorn worker, from its command line, its environment or its file; `None`
+/// for another program, and for a Gunicorn that hides its command line.
 fn threads_of_gunicorn(master: &Process) -> Option<u32> {
     let arguments = master.arguments();
     let words = &arguments[script(&arguments)? + 1..];

@@ -1,4 +1,4 @@
-//! Chains of hops: the servers that a page's requests pass, and their cost.
+//! Finds chains of hops: the servers through which a page's requests pass, and the cost of each hop.
 //!
 //! `paths` decides which hops belong to a chain.
 
@@ -13,7 +13,7 @@ use super::paths::{Graph, Path};
 use super::rates::{Asked, Rates, cost, is_sealed, source_of, sum};
 use super::shares::{Shares, charged, rate_of};
 
-/// Returns the chains of a survey. A database and its clients do not form a chain if no other process connects to those
+/// Returns the chains of a survey. A database and its clients form a chain only if another process connects to these
 /// clients.
 pub(super) fn chains(
     survey: &Survey,
@@ -31,7 +31,7 @@ pub(super) fn chains(
     paths.iter().map(|it| view.chain(it, &shares)).collect()
 }
 
-/// The facts about the links of a path.
+/// The facts from which a chain's hops are described.
 struct View<'a> {
     survey: &'a Survey,
     rates: Option<&'a Rates<'a>>,
@@ -45,7 +45,7 @@ impl View<'_> {
         let stack = &self.survey.stack;
         let first = &stack.services[path.first];
         let unseen = self.unseen(path.first);
-        // Any server but a web server gets its requests from another process.
+        // Every server other than a web server gets its requests from another process.
         let begins_here = first.is_web_server || first.server_idx.is_none();
         let links = path.links.iter().map(|idx| {
             let is_shared = shares.is_shared(*idx);
@@ -68,7 +68,7 @@ impl View<'_> {
         }
     }
 
-    /// Whether a part of the hop's requests has no known cost per request, whatever their rate.
+    /// Whether the cost per request is unknown for some of the hop's requests, whatever their rate is.
     fn is_without_cost(&self, hop: &FoundHop, is_per_connection: bool) -> bool {
         let mut parts = parts(hop).into_iter();
         parts.any(|(_, it)| it == is_per_connection && self.source(hop, it).is_none())
@@ -115,8 +115,8 @@ impl View<'_> {
         })
     }
 
-    /// Whether no other process was seen to open and close a connection to that server. Then the closed connections
-    /// belonged to this client.
+    /// Whether no other process was seen to open and close connections to that server. In this case the closed
+    /// connections belonged to this client.
     fn is_only_passing(&self, link: &Link) -> bool {
         let mut links = self.survey.stack.links.iter();
         !links.any(|it| {
@@ -125,8 +125,8 @@ impl View<'_> {
         })
     }
 
-    /// Connections to a server without a visible client: connections that were opened and closed, and connections of
-    /// processes that looptax may not see.
+    /// Returns hops to a server whose client is not visible: connections that were opened and closed, and connections
+    /// of processes that looptax may not inspect.
     fn unseen(&self, service: usize) -> Vec<FoundHop> {
         let Some(idx) = self.survey.stack.services[service].server_idx else {
             return Vec::new();
@@ -191,12 +191,12 @@ impl View<'_> {
     }
 }
 
-/// Returns the rates of the hop's requests, each with whether every request has its own connection. A closed connection
-/// counts as one request. If there are more closed connections than requests over open ones, all requests count as one
-/// per connection.
+/// Splits the hop's requests into parts; returns for each part its rate, and whether each of its requests has its own
+/// connection. A closed connection counts as one request. If there are more closed connections than requests over open
+/// connections, all requests count as having their own connection.
 fn parts(hop: &FoundHop) -> Vec<(Option<f64>, bool)> {
     if let Some((requests, opened)) = hop.requests_per_s.zip(hop.opened_per_s) {
-        // The first request of a connection bears the cost of opening it.
+        // The first request of each connection bears the cost of opening the connection.
         let parts = [(requests - opened, false), (opened.min(requests), true)];
         let parts = parts.into_iter().filter(|(rate, _)| *rate > 0.0);
         return parts.map(|(rate, is_per_connection)| (Some(rate), is_per_connection)).collect();

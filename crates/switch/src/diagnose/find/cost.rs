@@ -1,8 +1,8 @@
-//! The extra CPU time of a request over TCP compared with the socket, on this machine.
+//! Finds the extra CPU time of a request over TCP compared with the socket, on this machine.
 //!
-//! The costs are from records of `compare` with one connection, both ends on one core, and the same kind of server.
-//! Only the echo server's figure also counts for other kinds: the transport's part of a request probably differs little
-//! between kinds, but no measurement shows that.
+//! The costs come from records of `compare` with one connection, both ends on one core, and the same kind of server.
+//! Only the echo server's cost is also used for other kinds of server: the transport's part of a request probably
+//! differs little between kinds, but no measurement shows that.
 
 use std::path::{Path, PathBuf};
 
@@ -13,9 +13,9 @@ use looptax_model::failure::Failure;
 use looptax_model::record::{Comparison, CostSource, Placement, Record, Target, Tax, Verdict};
 use looptax_store::{StoreError, load};
 
-/// Read at most this many records, the newest first.
+/// The maximum number of records that are read, starting with the newest.
 pub const MOST_RECORDS: u32 = 20;
-/// Skip larger records: they are of long runs, and reading them takes longer than the look.
+/// Larger records are skipped: they come from long runs, and reading them takes longer than a snapshot does.
 const MOST_RECORD_BYTES: u64 = 32 << 20;
 
 /// Returns the costs in one record, one entry per kind of server.
@@ -36,8 +36,8 @@ pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
     Ok(sources)
 }
 
-/// Loads the record at `path`, and judges again, from the raw counts, the comparisons that a cost may come from: the
-/// record's own summary may differ from its counts. CPU time needs no latencies.
+/// Loads the record at `path`, and judges again from the raw counts those comparisons from which a cost may come,
+/// because the record's own summary may differ from its counts. CPU time needs no latencies.
 fn judged(path: &Path) -> Result<Record, StoreError> {
     let mut record = load(path)?;
     for comparison in record.comparisons.iter_mut().filter(|it| is_fit(it)) {
@@ -46,7 +46,7 @@ fn judged(path: &Path) -> Result<Record, StoreError> {
     Ok(record)
 }
 
-/// Returns the reason why no cost can be taken from a record.
+/// Returns the reason why a record contains no usable cost.
 pub fn why_none(record: &Record) -> String {
     let Some(comparison) = record.comparisons.iter().find(|it| is_fit(it)) else {
         return "it has no requests over tcp and unix that were measured at one connection with both ends on one core"
@@ -66,8 +66,8 @@ pub fn why_none(record: &Record) -> String {
     }
 }
 
-/// Returns the newest cost of each kind of server among these records, the newest first; an undecided run counts only
-/// if there is no other. A record that is gone, or too large to be worth the time, is skipped.
+/// Returns the newest cost of each kind of server in these records, which are in order from the newest. An undecided
+/// run counts only if there is no other run. A missing record, and a record that is too large, are skipped.
 pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
     let is_small = |path: &&PathBuf| {
@@ -87,7 +87,7 @@ pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
     found
 }
 
-/// Returns the costs in a record. If several comparisons are of the same requests, the first one counts.
+/// Returns the costs in a record. If several comparisons measured the same requests, the first one counts.
 pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
     for comparison in record.comparisons.iter().filter(|it| is_fit(it)) {
@@ -115,17 +115,17 @@ pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
     found
 }
 
-/// Whether two costs are of the same requests.
+/// Whether two costs are for the same kind of requests.
 fn is_same(one: &CostSource, other: &CostSource) -> bool {
     let is_of_kind = (&one.kind, &one.client_kind) == (&other.kind, &other.client_kind);
     is_of_kind && (one.is_per_connection, one.is_sealed) == (other.is_per_connection, other.is_sealed)
 }
 
-/// The requests to which a tax belongs.
+/// The kind of requests to which a tax belongs.
 #[derive(Debug, PartialEq, Eq)]
 struct Asked {
     kind: Option<String>,
-    /// The kind of the pooler that sends them, if a pooler does.
+    /// The kind of the pooler that sends the requests, if a pooler sends them.
     client_kind: Option<String>,
     /// Whether TLS is part of the tax.
     is_sealed: bool,
@@ -135,8 +135,8 @@ fn asked_in(comparison: &Comparison, tax: &Tax) -> Option<Asked> {
     asked(&comparison.target, &tax.baseline, &tax.arm)
 }
 
-/// Returns the kinds of the server and of the pooler in front of it, if any, for requests that use TCP in one arm, plain
-/// or encrypted, and the plain socket in the other while all else is alike; `None` for other pairs of arms.
+/// Returns the kinds of the server and of the pooler in front of it, if any. The requests must use TCP (plain or
+/// encrypted) in one arm and the plain socket in the other, with no other difference; `None` for other pairs of arms.
 fn asked(target: &Target, baseline: &str, arm: &str) -> Option<Asked> {
     let kind = kind_of(target);
     let (socket, tcp): (Arm, Arm) = (baseline.parse().ok()?, arm.parse().ok()?);
@@ -168,13 +168,14 @@ fn minute(at: &str) -> String {
     )
 }
 
-/// The echo server represents every server: it measures only the transport.
+/// Returns the kind of server that a cost is for; `None` for the echo server, which measures only the transport and
+/// represents every kind.
 fn kind_of(target: &Target) -> Option<String> {
     let kind = &target.kind;
     (kind != "echo").then(|| kind.clone())
 }
 
-/// Whether a comparison sends one request at a time, with both ends on one core: then the scheduler does not add to a
+/// Whether a comparison sends one request at a time, with both ends on one core. The scheduler then adds nothing to a
 /// request's cost.
 fn is_fit(comparison: &Comparison) -> bool {
     comparison.connections == 1
@@ -188,7 +189,7 @@ fn is_fit(comparison: &Comparison) -> bool {
 mod tests {
     use super::*;
 
-    /// Checks a comparison of a kind that a record may hold, and what its arms are compared with.
+    /// Checks which kinds are found for a comparison with this kind of server, this baseline and this arm.
     #[track_caller]
     fn check(kind: &str, baseline: &str, arm: &str, expected: Option<(&str, Option<&str>)>) {
         let target = Target { kind: kind.to_owned(), ..Target::default() };

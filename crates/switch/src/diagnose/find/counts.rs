@@ -1,6 +1,6 @@
-//! The kernel's counts between two surveys, matched with the connections.
+//! Matches the kernel's counts between two surveys with the connections.
 //!
-//! A client counts even if all its connections are gone at the later look.
+//! A client counts even if it has closed all its connections before the later survey.
 
 use std::collections::BTreeSet;
 
@@ -8,16 +8,16 @@ use looptax_host::discover::{Asks, Client, Flow, Party, Peer, Survey, flows};
 use looptax_host::eyes::Look;
 use looptax_model::record::Way;
 
-/// Rates of one client.
+/// The request rates of one client.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PerSecond {
     pub(super) requests_per_s: f64,
     pub(super) opened_per_s: f64,
-    /// Median time of its requests; `None` without any.
+    /// The median time of the client's requests; `None` if there were no requests.
     pub(super) p50_us: Option<f64>,
 }
 
-/// The flows between a survey's servers and their clients.
+/// The counted flows between a survey's servers and their clients.
 pub(super) struct Counts<'a> {
     survey: &'a Survey,
     flows: Vec<Flow>,
@@ -29,8 +29,8 @@ impl<'a> Counts<'a> {
         Self { survey, flows: flows(look, &survey.servers), seconds: look.over.as_secs_f64() }
     }
 
-    /// Returns the request rates of a connected client; `None` if another process hands its requests on, or its process
-    /// is not seen.
+    /// Returns the request rates of a connected client; `None` if its requests pass through another process, or looptax
+    /// does not see its process.
     pub(super) fn of(&self, client: &Client) -> Option<PerSecond> {
         let pid = client.peer.process.as_ref().filter(|_| client.via.is_none())?.pid;
         let own = self.flows.iter().filter(|it| is_to(it, client.server_idx, client.peer.way));
@@ -39,7 +39,7 @@ impl<'a> Counts<'a> {
         Some(self.per_second(&sum))
     }
 
-    /// Returns the rates of requests from one service to another.
+    /// Returns the rates of the requests that one service sends to another.
     pub(super) fn between(&self, client_pid: u32, server_idx: usize, way: Way) -> PerSecond {
         let is_own = |it: &&Flow| {
             let client = it.client.as_ref().and_then(|it| it.process.as_ref());
@@ -51,8 +51,8 @@ impl<'a> Counts<'a> {
         self.per_second(&sum)
     }
 
-    /// Returns the services whose requesting processes have all closed their connections: each as a client without a
-    /// connection, with the service's name and its rates.
+    /// Returns the services whose requesting processes have closed all their connections: each as a client without a
+    /// connection, with the service's name and its request rates.
     pub(super) fn without_connection(&self) -> impl Iterator<Item = (Client, String, PerSecond)> {
         self.flows.iter().filter_map(|flow| {
             let (server_idx, party) = (flow.server_idx?, flow.client.as_ref()?);
@@ -71,8 +71,8 @@ impl<'a> Counts<'a> {
         })
     }
 
-    /// Whether these processes may send requests to a server although looptax counted none: they were idle during the
-    /// look, and no other process connected to the server.
+    /// Whether these processes may use a server although looptax counted no requests: they were idle during the
+    /// snapshot, and no process opened a connection to the server.
     pub(super) fn leave_open(&self, server_idx: usize, processes: &[u32]) -> bool {
         let is_one = |it: &Option<Party>| {
             it.as_ref().and_then(|it| it.process.as_ref()).is_some_and(|it| processes.contains(&it.pid))
@@ -103,7 +103,7 @@ mod tests {
 
     use super::*;
 
-    /// Of this test to a server, by its place in the list.
+    /// Returns a flow from this test to a server, which is given by its index.
     fn flow(server_idx: usize, n_opened: u64) -> Flow {
         let client = Party { name: "app".to_owned(), process: process(std::process::id()), home: Home::Elsewhere };
         Flow {

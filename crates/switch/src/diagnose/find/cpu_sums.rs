@@ -1,9 +1,9 @@
-//! CPU time per request of the watched services: the time that their processes used, divided by the requests that they
-//! answered or sent.
+//! Computes the CPU time per request of the watched services: the CPU time that a service's processes used, divided by
+//! the requests that they answered or sent.
 //!
-//! A service has one figure for all its clients and servers, since the kernel reports the CPU time of a process, not
-//! the client for which it was used. There is no figure if requests are missing that used a part of that time. Called
-//! by `watched`.
+//! A service has one figure for all its clients and servers, because the kernel reports the CPU time of a process, not
+//! of the client for which the process worked. There is no figure if uncounted requests used a part of that CPU time.
+//! Called by `watched`.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -13,24 +13,25 @@ use looptax_host::discover::{Endpoint, Flow, Listed, Party, Place, Server, serve
 use looptax_host::eyes::Look;
 use looptax_model::record::WatchedCpu;
 
-/// If more than this percentage of a service's requests overlap, its requests cannot be told apart.
+/// If more than this percentage of a service's requests overlap, looptax cannot tell its requests apart.
 const MOST_OVERLAPPING_PCT: u64 = 1;
 
-/// The state around a survey, at its beginning and its end: the CPU times of all processes, and the sockets of servers.
+/// The machine's state at the start and at the end of a survey: the CPU times of all processes, and the servers'
+/// sockets.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'a> {
     pub cpu: [&'a CpuTimes; 2],
     pub listed: [&'a [Listed]; 2],
 }
 
-/// Sums for each service, by the pid of its process.
+/// The sums of each service, by the pid of its process.
 #[derive(Debug, Default)]
 pub(super) struct CpuSums {
     servers: HashMap<u32, Sum>,
     clients: HashMap<u32, Sum>,
 }
 
-/// The requests of a service in one look.
+/// The requests of a service in one snapshot.
 #[derive(Debug, Clone, Copy, Default)]
 struct Requests {
     n: u64,
@@ -41,12 +42,12 @@ struct Requests {
 struct Sum {
     cpu: Duration,
     n_requests: u64,
-    /// Why the service has no figure, by the last look in which its CPU time did not count.
+    /// The reason why the service has no figure, from the last snapshot in which its CPU time did not count.
     na: Option<String>,
 }
 
 impl CpuSums {
-    /// Adds a look.
+    /// Adds a snapshot.
     pub(super) fn add(&mut self, seen: &Seen<'_>) {
         let (answered, asked) = seen.requests();
         let known: HashSet<u32> = seen.servers.iter().map(|it| it.process.pid).collect();
@@ -59,7 +60,7 @@ impl CpuSums {
             let na = seen.why_not(server).or_else(|| requests.why_not());
             self.servers.entry(pid).or_default().add(requests, na, || spent(pid));
         }
-        // A client that sent no request during this look has still used its CPU time.
+        // A client that sent no request during this snapshot still used CPU time.
         let pids: HashSet<u32> = asked.keys().chain(self.clients.keys()).copied().collect();
         for pid in pids {
             let requests = asked.get(&pid).copied().unwrap_or_default();
@@ -71,22 +72,22 @@ impl CpuSums {
         }
     }
 
-    /// Returns the figure for the server of a hop.
+    /// Returns the CPU time per request of the server of a hop.
     pub(super) fn of_server(&self, pid: Option<u32>) -> WatchedCpu {
         figure(pid.and_then(|it| self.servers.get(&it)), "looptax does not know this server")
     }
 
-    /// Returns the figure for the client of a hop.
+    /// Returns the CPU time per request of the client of a hop.
     pub(super) fn of_client(&self, pid: Option<u32>) -> WatchedCpu {
         figure(pid.and_then(|it| self.clients.get(&it)), "its processes have ended, or are not on this machine")
     }
 }
 
-/// A look and the facts around it.
+/// A snapshot, and the machine's state before and after it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Seen<'a> {
     pub(super) look: &'a Look,
-    /// All flows, also those that are not shown.
+    /// All flows, including the flows that are not shown.
     pub(super) flows: &'a [Flow],
     pub(super) servers: &'a [Server],
     pub(super) around: Around<'a>,
@@ -95,7 +96,7 @@ pub(super) struct Seen<'a> {
 }
 
 impl Seen<'_> {
-    /// Returns how many requests each process answered, and how many each sent.
+    /// Returns the number of requests that each process answered, and the number that each process sent.
     fn requests(&self) -> (HashMap<u32, Requests>, HashMap<u32, Requests>) {
         let (mut answered, mut asked) = (HashMap::new(), HashMap::new());
         for flow in self.flows {
@@ -110,7 +111,7 @@ impl Seen<'_> {
             .then_some("looptax's table of processes and addresses was full, so some requests were not counted")
     }
 
-    /// Returns why some requests of a server are not known.
+    /// Returns the reason why some requests of a server are not known; `None` if all are known.
     fn why_not(&self, server: &Server) -> Option<&'static str> {
         let pid = server.process.pid;
         let mut listed = self.around.listed.iter().copied().flatten();

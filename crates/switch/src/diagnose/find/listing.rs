@@ -1,4 +1,4 @@
-//! The findings of a survey, in the form in which they are shown and saved.
+//! Turns a survey into findings, in the form in which they are shown and saved.
 
 use looptax_host::discover::{
     Client, Endpoint, Listener, OtherConnections, Peer, Place, Problem, Process, SealedFlow, Server, SocketFile,
@@ -16,8 +16,9 @@ use super::names::Names;
 use super::notes::{notes, sealed_notes};
 use super::rates::{Asked, Rates, cost, is_sealed, source_of};
 
-/// Lists the later survey. With an earlier one the list has rates, and with rates and a source also costs. `counted`
-/// holds the kernel's counts between the two surveys, and `sealed` the encrypted connections that these showed.
+/// Lists the findings of the later survey. If there is an earlier survey, the list has rates, and if there also is a
+/// source of costs, it has costs. `counted` holds the kernel's counts between the two surveys, and `sealed` the
+/// encrypted connections that the kernel showed in that time.
 pub fn listing(
     earlier: Option<&Survey>,
     survey: &Survey,
@@ -90,7 +91,7 @@ fn found_server(server: &Server, others: &OtherConnections, names: &Names) -> Fo
     }
 }
 
-/// Names the server's network namespace, if it is not ours.
+/// Returns the name of the server's network namespace, if it is not looptax's own.
 fn network(server: &Server, survey: &Survey) -> Option<String> {
     let tcp = server.endpoints.iter().find(|it| matches!(it.place, Place::Tcp(_)))?;
     (Some(tcp.network) != survey.own_network).then(|| format!("net:[{}]", tcp.network))
@@ -211,7 +212,7 @@ fn server_of<'a>(peer: &Peer, survey: &'a Survey) -> Option<&'a Server> {
     })
 }
 
-/// Returns the destination of a pooler's own connections: the server that its clients reach in the end.
+/// Returns the destination of a pooler's own connections: the server that the pooler's clients finally reach.
 fn onward(server: &Server, survey: &Survey) -> Option<String> {
     if !server.kind.is_pooler() {
         return None;

@@ -1,14 +1,16 @@
-//! Servers that may be a part of a chain although no link to them was seen: connections to them were opened and closed.
+//! Finds servers that may belong to a chain although no link to them was seen, because connections to them were opened
+//! and closed.
 //!
-//! A closed connection no longer has an owner. Called when chains are put together.
+//! A closed connection no longer has an owner. Called while the chains are built.
 
 use looptax_host::discover::{Service, Survey};
 
 use super::counts::Counts;
 use super::paths::{Path, is_application};
 
-/// Returns the pids of servers to which connections without a visible client were closed, and to which an application
-/// of this chain may have sent requests, as far as all counts show.
+/// Returns the pids of servers to which an application of this chain may have sent requests: connections to the server
+/// were opened and closed, their client was not visible, and the counts do not rule out that the application opened
+/// them.
 pub(super) fn may_miss(survey: &Survey, path: &Path, counts: Option<&Counts<'_>>) -> Vec<u32> {
     let applications = applications(survey, path);
     let pids: Vec<u32> = applications.iter().map(|it| it.process.pid).collect();
@@ -34,7 +36,7 @@ pub(super) fn may_miss(survey: &Survey, path: &Path, counts: Option<&Counts<'_>>
     open.map(|(_, it)| it.process.pid).collect()
 }
 
-/// The services in a chain that run pages.
+/// Returns the services in a chain that run the application.
 fn applications<'a>(survey: &'a Survey, path: &Path) -> Vec<&'a Service> {
     let stack = &survey.stack;
     let servers = path.links.iter().map(|it| stack.links[*it].server);

@@ -1,10 +1,10 @@
-//! `find`: turns findings into what is shown: names, rates, costs, next steps.
+//! The command `find`: turns findings into the shown names, rates, costs and next steps.
 //!
-//! `cost` knows the cost of a request over TCP, `rates` and `counts` the number of requests, `shares` whose requests
-//! they are, and `chains` the servers that a page's requests pass. `paths` decides which links are a chain and
-//! `missing` which may be. `listing` puts everything together, `notes` describes obstacles, `spelled` names a command,
-//! and `names` knows the names of users. `watched` has the counts of `watch`, and `cpu_sums` the CPU time that belongs
-//! to them.
+//! `cost` knows the cost of a request over TCP, `rates` and `counts` the number of requests, `shares` how many of them
+//! belong to each chain, and `chains` the servers through which a page's requests pass. `paths` decides which links
+//! form a chain, and `missing` which servers may also belong to it. `listing` puts everything together, `notes`
+//! describes obstacles, `spelled` gives a command, and `names` knows the names of users. `watched` has the counts of
+//! `watch`, and `cpu_sums` the CPU time per request for these counts.
 
 mod chains;
 pub mod cost;
@@ -23,7 +23,7 @@ pub mod watched;
 pub(crate) use names::container_of;
 pub(crate) use notes::may_be;
 
-/// The current time, with its offset to UTC.
+/// Returns the current time, with its offset from UTC.
 fn now() -> String {
     jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%:z").to_string()
 }

@@ -1,8 +1,8 @@
-//! Names of users, groups and containers.
+//! Finds names of users, groups and containers.
 //!
-//! A process with another root folder has its own names: looptax reads them from that process's `/etc/passwd` and
-//! `/etc/group`, if the process's user may read those. A process in another user namespace also has its own numbers,
-//! and its user chose the names, so looptax prints the account of this machine as well.
+//! A process with another root folder has its own names. looptax reads them from that folder's `/etc/passwd` and
+//! `/etc/group`, if the process's user may read these files. A process in another user namespace also has its own
+//! numbers, and its user chose the names, so looptax also prints this machine's name for the account.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -11,18 +11,18 @@ use std::path::Path;
 use looptax_host::discover::{Home, Process, host_name, monitored, process};
 use looptax_host::{kernel, read};
 
-/// More bytes than the accounts of any container have.
+/// The maximum number of bytes read from a file of accounts; the files of containers are shorter.
 const MOST_BYTES: u64 = 1 << 20;
-/// Longest name of an account.
+/// The maximum number of characters of an account's name that are used.
 const MOST_NAME: usize = 64;
-/// Show this many digits of a container's number.
+/// How many digits of a container's number are shown.
 const NUMBER: usize = 12;
 
 #[derive(Debug)]
 pub(super) struct Names {
     here: Accounts,
     own: Option<Process>,
-    /// The accounts of each process that was looked up.
+    /// The accounts of each process that was looked up; `None` for a process that uses this machine's accounts.
     elsewhere: RefCell<HashMap<u32, Option<Elsewhere>>>,
     homes: RefCell<HashMap<u32, Option<String>>>,
 }
@@ -33,7 +33,7 @@ struct Accounts {
     groups: HashMap<u32, String>,
 }
 
-/// The accounts of a process with another root folder; no accounts if they cannot be read.
+/// The accounts of a process with another root folder; empty if they cannot be read.
 #[derive(Debug, Default)]
 struct Elsewhere {
     accounts: Accounts,
@@ -56,7 +56,7 @@ impl Names {
         self.user(process.uid, Some(process))
     }
 
-    /// Returns the name of a user, as the process `of` calls it; without a process, as this machine calls it.
+    /// Returns the name of a user, as the process `of` calls the user; without a process, as this machine does.
     pub(super) fn user(&self, uid: u32, of: Option<&Process>) -> String {
         self.named(uid, of, |it| &it.users, 0)
     }
@@ -128,12 +128,12 @@ pub(super) fn home(home: &Home) -> Option<String> {
     }
 }
 
-/// Whether looptax knows a container only by its number.
+/// Whether a container's name is only its number.
 fn is_number(name: &str) -> bool {
     name.len() == NUMBER && name.bytes().all(|it| it.is_ascii_hexdigit())
 }
 
-/// The accounts of a process; `None` if they are this machine's.
+/// Returns the accounts of a process; `None` if the process uses this machine's accounts.
 fn elsewhere(process: &Process) -> Option<Elsewhere> {
     let is_contained = matches!(process.home, Home::Container { .. });
     let Ok(view) = process.view() else {
@@ -155,8 +155,8 @@ fn elsewhere(process: &Process) -> Option<Elsewhere> {
     Some(Elsewhere { accounts, maps: is_other.then(|| [map("uid_map"), map("gid_map")]) })
 }
 
-/// Returns the number inside the namespace for a number of this machine. The map's lines are `first inside, first
-/// outside, how many`.
+/// Maps a number of this machine to the number inside a user namespace. Each line of the map has three fields: the
+/// first number inside, the first number outside, how many numbers.
 fn inside(id: u32, map: &str) -> Option<u32> {
     map.lines().find_map(|line| {
         let mut fields = line.split_whitespace().map(str::parse::<u32>);
@@ -168,7 +168,7 @@ fn inside(id: u32, map: &str) -> Option<u32> {
     })
 }
 
-/// `name:x:number:…`, a line each; the first name of a number wins.
+/// Parses lines such as `name:x:number:…`; if a number occurs several times, its first name counts.
 fn table(text: &str) -> HashMap<u32, String> {
     let mut names = HashMap::new();
     for line in text.lines() {

@@ -1,4 +1,4 @@
-//! Describes the obstacles, each with the next step.
+//! Describes the obstacles that a survey found, each with the next step.
 
 use std::path::Path;
 
@@ -73,7 +73,7 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
     Note { code, what, next }
 }
 
-/// Notes on encrypted connections within this machine, as the kernel showed them.
+/// Returns notes on encrypted connections within this machine, as the kernel showed them.
 pub(super) fn sealed_notes(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
     let note = |flow: &SealedFlow| {
         let server = &survey.servers[flow.server_idx];
@@ -102,7 +102,7 @@ pub(super) fn sealed_notes(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
     flows.iter().map(note).collect()
 }
 
-/// Explains how to inspect other users' processes; root in a container does not have every right.
+/// Explains which rights are needed to inspect other users' processes; root in a container may lack some of them.
 fn more_rights() -> String {
     if rustix::process::geteuid().is_root() {
         "give this container `--cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH`, as the machine's root".to_owned()
@@ -111,7 +111,7 @@ fn more_rights() -> String {
     }
 }
 
-/// Describes the ports that closed connections to these endpoints hold in our network namespace.
+/// Describes the ports that closed connections to these endpoints hold in looptax's network namespace.
 fn held(endpoints: &[Endpoint], survey: &Survey) -> Option<String> {
     let own: Vec<&Place> =
         { endpoints.iter() }.filter(|it| Some(it.network) == survey.own_network).map(|it| &it.place).collect();
@@ -131,7 +131,7 @@ fn short_lived(n: usize, server: &str, is_counted: bool) -> (NoteCode, String, O
     (NoteCode::ConnectionsShortLived, what, Some(SHORT_LIVED_NEXT.to_owned()))
 }
 
-/// Notes how many ports such connections hold, if they are many.
+/// Returns a note on the ports that a server's closed connections hold, if they are many.
 fn ports_note(problem: &Problem, survey: &Survey) -> Option<Note> {
     let what = match problem {
         Problem::ShortLived { server_idx, .. } => held(&survey.servers[*server_idx].endpoints, survey),
@@ -201,7 +201,7 @@ fn named(server: &Server) -> String {
     format!("{} {}", server.name(), server.process.pid)
 }
 
-/// `127.0.0.1:17306 (may be mariadbd 27901)`.
+/// Returns a text such as `127.0.0.1:17306 (may be mariadbd 27901)`.
 fn unseen(listener: &Listener, survey: &Survey) -> String {
     let place = match &listener.endpoint.place {
         Place::Tcp(address) => address.to_string(),
@@ -210,7 +210,7 @@ fn unseen(listener: &Listener, survey: &Survey) -> String {
     format!("{place} (may be {})", may_be(listener, survey))
 }
 
-/// `mariadbd 27901 or mariadbd 27902`; without a server that fits, the kind that usually listens there.
+/// Returns a text such as `mariadbd 27901 or mariadbd 27902`; if no server fits, the kind that usually listens there.
 pub(crate) fn may_be(listener: &Listener, survey: &Survey) -> String {
     let servers = listener.servers.iter();
     let servers = servers.map(|idx| named(&survey.servers[*idx]));

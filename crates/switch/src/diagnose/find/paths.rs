@@ -1,28 +1,29 @@
-//! Reads chains from the graph of services, as paths of links.
+//! Finds chains in the graph of services, as paths of links.
 //!
-//! A web server or proxy has a separate chain for each upstream, since each upstream is another application. From an
-//! application on, all servers that it uses are one chain, since a page pays for all of them. Links after a database do
-//! not belong to a page.
+//! A web server or proxy has a separate chain for each upstream, because each upstream is another application. All
+//! servers that an application uses, directly or indirectly, belong to one chain, because a page pays for all of them.
+//! Links that start at a database do not belong to a page.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use looptax_host::discover::{Service, Stack, Survey};
 use looptax_model::dsn::Kind;
 
-/// More chains than these do not help anybody, and web servers behind web servers multiply them.
+/// The maximum number of chains that are returned: a longer list does not help, and web servers behind web servers
+/// multiply chains.
 const MOST_CHAINS: usize = 64;
 
-/// The links of a chain in order, and the service at which the chain begins.
+/// The links of a chain, in order, and the service at which the chain begins.
 pub(super) struct Path {
     pub(super) first: usize,
     pub(super) links: Vec<usize>,
 }
 
-/// The services of a look, and the links of each.
+/// The services of a survey, and for each service the links that start at it.
 pub(super) struct Graph<'a> {
     stack: &'a Stack,
     survey: &'a Survey,
-    /// For each service, the indexes of its links.
+    /// For each service, the indexes of the links that start at it.
     links: Vec<Vec<usize>>,
 }
 
@@ -44,7 +45,7 @@ impl<'a> Graph<'a> {
         let mut found = Vec::new();
         let mut covered = BTreeSet::new();
         let all = 0..self.stack.services.len();
-        // If every service gets requests from another one, the chain begins at the first.
+        // If every service gets requests from another service, the chain begins at the first service.
         for first in all.clone().filter(|it| !asked.contains(it)).chain(all) {
             let is_open = self.links_of(first).iter().any(|it| !covered.contains(it));
             if !is_open {
@@ -65,7 +66,7 @@ impl<'a> Graph<'a> {
         found
     }
 
-    /// Applications that have no open connections, and to which other processes opened and closed connections.
+    /// Returns applications that have no open connections, but to which other processes opened and closed connections.
     fn asked_in_passing<'b>(&'b self, asked: &'b BTreeSet<usize>) -> impl Iterator<Item = Path> + 'b {
         let servers = self.survey.servers.iter().zip(&self.survey.others).enumerate();
         let passing = servers.filter(|(idx, (server, others))| {
@@ -76,7 +77,7 @@ impl<'a> Graph<'a> {
         passing.map(|(first, _)| Path { first, links: Vec::new() })
     }
 
-    /// Finds one chain per upstream, as long as only web servers and proxies are on the way.
+    /// Finds one chain per upstream; each chain passes only web servers and proxies before its upstream.
     fn parted(&self, first: usize, from: usize, way: &mut Vec<usize>, found: &mut Vec<Path>) {
         for link in self.links_of(from) {
             if found.len() >= MOST_CHAINS {
@@ -98,7 +99,7 @@ impl<'a> Graph<'a> {
         }
     }
 
-    /// Returns the given links and all links that follow from a service: each link once, nearer ones first.
+    /// Returns the given links and all links that can be reached from a service: each link once, nearer links first.
     fn followed(&self, from: usize, mut links: Vec<usize>) -> Vec<usize> {
         let mut next = VecDeque::from([from]);
         while let Some(service) = next.pop_front() {
@@ -120,8 +121,8 @@ impl<'a> Graph<'a> {
         if self.goes_on(service) { &self.links[service] } else { &[] }
     }
 
-    /// Whether the requests that a service sends belong to the requests that it gets: not for a database, which may
-    /// have its own replica.
+    /// Whether the requests that a service sends belong to the requests that it gets. This is not so for a database: a
+    /// database may send requests to its own replica.
     fn goes_on(&self, service: usize) -> bool {
         let is_database = |idx: usize| {
             let kind = self.survey.servers[idx].kind;

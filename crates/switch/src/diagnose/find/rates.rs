@@ -1,6 +1,6 @@
-//! Requests per second between two looks, and the CPU time that they cost.
+//! Computes the requests per second between two surveys, and the CPU time that the requests cost.
 //!
-//! Used for clients and for chains, so that both show the same figures for a connection.
+//! Clients and chains both use this module, so they show the same figures for a connection.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 use looptax_host::discover::{Connection, NamespaceId, SealedFlow, Survey, Traffic};
 use looptax_model::record::{CostSource, Estimate, Figure, Way};
 
-/// The traffic of each TCP connection, by its ends.
+/// The traffic of each TCP connection, by the connection's namespace and its two ends.
 type TrafficOf = HashMap<(NamespaceId, SocketAddr, SocketAddr), Traffic>;
 
 /// The earlier of two surveys, with which the later one is compared.
@@ -23,13 +23,13 @@ impl<'a> Rates<'a> {
         Self { before: traffic_of(earlier), seconds: later.at_ns.saturating_sub(earlier.at_ns) as f64 / 1e9, earlier }
     }
 
-    /// Seconds between the two surveys.
+    /// Returns the seconds between the two surveys.
     pub(super) fn seconds(&self) -> f64 {
         self.seconds
     }
 
-    /// Returns the requests per second over TCP connections that are open at the later survey. A new connection counts
-    /// from zero; `None` for a socket, whose requests are not counted.
+    /// Returns the requests per second over TCP connections that are open at the later survey. The requests of a new
+    /// connection are counted from zero. `None` for a socket, because a socket's requests are not counted.
     pub(super) fn requests_per_s(&self, way: Way, connections: &[Connection]) -> Option<f64> {
         if !way.is_tcp() || self.seconds <= 0.0 {
             return None;
@@ -39,8 +39,8 @@ impl<'a> Rates<'a> {
             let now = connection.traffic?;
             let was = connection.tcp.and_then(|ends| self.before.get(&ends));
             let (was_in, was_out) = was.map_or((0, 0), |it| (it.data_segments_in, it.data_segments_out));
-            // A small request and its answer are one segment each way. A large request or a large answer is more, so
-            // the smaller number counts.
+            // A small request and its answer are one segment in each direction. A large request or answer has more
+            // segments, so the smaller of the two numbers counts.
             let n_in = now.data_segments_in.wrapping_sub(was_in);
             let n_out = now.data_segments_out.wrapping_sub(was_out);
             n_requests += u64::from(n_in.min(n_out));
@@ -48,11 +48,12 @@ impl<'a> Rates<'a> {
         Some(n_requests as f64 / self.seconds)
     }
 
-    /// Returns how many connections to a server were closed per second between the surveys, for one way; `None` for a
-    /// way whose connections leave no trace. A closed connection of the earlier survey is not counted again.
+    /// Returns how many connections to a server were closed per second between the surveys, over one transport. A
+    /// closed connection that the earlier survey showed is not counted again. `None` for a transport whose closed
+    /// connections cannot be seen.
     pub(super) fn closed_per_s(&self, later: &Survey, server_idx: usize, way: Way) -> Option<f64> {
-        // A socket's connection leaves no trace, and for one between two namespaces the trace does not show which end
-        // is this machine's.
+        // A closed connection over a socket leaves no trace. For a connection between two namespaces, the trace does
+        // not show which end is on this machine.
         if self.seconds <= 0.0 || matches!(way, Way::Unix | Way::Bridge) {
             return None;
         }
@@ -73,23 +74,23 @@ fn traffic_of(survey: &Survey) -> TrafficOf {
     { of_servers.chain(of_unseen).chain(of_links) }.filter_map(|it| it.tcp.zip(it.traffic)).collect()
 }
 
-/// A client and a server between which the cost of a request may be known.
+/// The kind of requests between a client and a server, for which looptax looks up a cost.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Asked<'a> {
-    /// The server's kind; empty for a server that only hands requests on.
+    /// The server's kind; empty for a server that only passes requests on.
     pub(super) kind: &'a str,
-    /// The kind of the client, if it is a server itself.
+    /// The client's kind, if the client is itself a server.
     pub(super) client_kind: Option<&'a str>,
     /// Whether each request has its own connection.
     pub(super) is_per_connection: bool,
-    /// Whether its connections are encrypted.
+    /// Whether the connections are encrypted.
     pub(super) is_sealed: bool,
 }
 
-/// Returns the index of the cost of such requests: for this client, else for any client of this kind of server, else
-/// for every server. A cost of kept connections is never used for requests that have their own connection, nor the
-/// other way round. Encrypted requests get the cost of plain TCP if the cost of TLS was not measured; plain requests
-/// never get the cost of TLS.
+/// Returns the index of the cost of such requests: the cost for this kind of client, else for any client of this kind
+/// of server, else for every kind of server. Costs over kept connections and costs with one connection per request are
+/// never used for each other. Encrypted requests get the cost of plain TCP if the cost of TLS was not measured; plain
+/// requests never get the cost of TLS.
 pub(super) fn source_of(asked: Asked<'_>, sources: &[CostSource]) -> Option<usize> {
     let of = |kind: Option<&str>, client_kind: Option<&str>, is_sealed: bool| {
         let is_it = |it: &CostSource| {
@@ -106,7 +107,7 @@ pub(super) fn source_of(asked: Asked<'_>, sources: &[CostSource]) -> Option<usiz
     asked.is_sealed.then(|| any(true)).flatten().or_else(|| any(false))
 }
 
-/// Whether everything on this client's connections to a server is encrypted.
+/// Whether all data on this client's connections to a server is encrypted.
 pub(super) fn is_sealed(sealed: &[SealedFlow], client: &str, server_idx: usize, way: Way) -> bool {
     let is_it = |it: &SealedFlow| {
         let is_same = (it.server_idx, it.way.is_tcp()) == (server_idx, way.is_tcp());
@@ -115,7 +116,7 @@ pub(super) fn is_sealed(sealed: &[SealedFlow], client: &str, server_idx: usize, 
     sealed.iter().any(is_it)
 }
 
-/// Returns the CPU time that requests cost by one source, in ms per second.
+/// Returns the CPU time that requests cost according to one source, in ms per second.
 pub(super) fn cost(requests_per_s: f64, source: &CostSource) -> Option<Figure> {
     let Estimate { value, lo, hi, n } = *source.cpu_us_per_request.known()?;
     let ms_per_s = |us: f64| us * requests_per_s / 1e3;
@@ -123,8 +124,7 @@ pub(super) fn cost(requests_per_s: f64, source: &CostSource) -> Option<Figure> {
     Some(Figure::new(ms_per_s(value), end(lo, f64::NEG_INFINITY), end(hi, f64::INFINITY), n))
 }
 
-/// Adds the costs of several hops. The ends of their intervals are added, as if all costs were wrong in the same
-/// direction.
+/// Adds the costs of several hops. Also adds the ends of their intervals, as if all the errors had the same direction.
 pub(super) fn sum(costs: impl Iterator<Item = Figure>) -> Option<Figure> {
     let known = costs.filter_map(|it| it.known().copied());
     known.fold(None, |sum: Option<Figure>, next| {

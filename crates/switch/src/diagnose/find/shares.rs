@@ -1,21 +1,21 @@
-//! Shares of a hop that several chains use: the connections of a pooler serve all its clients.
+//! Computes the share of each chain in a hop that several chains use, such as a pooler's connections to its server.
 //!
-//! Requests that a service sends on are divided in proportion to the requests that it gets. Called when chains are
-//! summed.
+//! The requests that a service sends are divided in proportion to the requests that it gets from each chain. Called
+//! when the costs of chains are added up.
 
 use looptax_host::discover::{Link, Stack};
 use looptax_model::record::{Estimate, Figure, FoundHop};
 
 use super::paths::Path;
 
-/// Follow at most this many servers on the way to a shared hop.
+/// The maximum number of servers that are followed back from a shared hop.
 const MOST_STEPS: u32 = 16;
 
-/// The links into each service, with their rates.
+/// The graph of services, the chains, and the rates of the links.
 pub(super) struct Shares<'a> {
     pub(super) stack: &'a Stack,
     pub(super) paths: &'a [Path],
-    /// Requests per second over each link; `None` if they are not counted.
+    /// Requests per second over each link; `None` for a link whose requests are not counted.
     pub(super) rates: Vec<Option<f64>>,
 }
 
@@ -25,7 +25,7 @@ impl Shares<'_> {
         self.paths.iter().filter(|it| it.links.contains(&link)).count() > 1
     }
 
-    /// Returns a chain's part of a link, from 0 to 1; `None` if it is not known.
+    /// Returns a chain's share of a link's requests, from 0 to 1; `None` if the share is not known.
     pub(super) fn of(&self, path: &Path, link: usize) -> Option<f64> {
         self.part(path, link, MOST_STEPS)
     }
@@ -62,7 +62,7 @@ impl Shares<'_> {
     }
 }
 
-/// Requests per second over a hop; `None` if some of them are not counted.
+/// Returns the requests per second over a hop; `None` if some of the requests are not counted.
 pub(super) fn rate_of(hop: &FoundHop) -> Option<f64> {
     if hop.opened_per_s.is_some() {
         return hop.requests_per_s;
@@ -72,7 +72,7 @@ pub(super) fn rate_of(hop: &FoundHop) -> Option<f64> {
     Some(open + hop.closed_per_s.unwrap_or(0.0))
 }
 
-/// A chain's share of a hop's cost; `None` if the hop has no cost, or it is not known which chain uses it.
+/// Returns a chain's share of a hop's cost; `None` if the hop has no cost, or looptax does not know the share.
 pub(super) fn charged(hop: &FoundHop) -> Option<Figure> {
     let cost = hop.cpu_ms_per_s.clone()?;
     if !hop.is_shared {

@@ -1,7 +1,7 @@
-//! The command that prints the lines which give a server of pages its socket, for that server and for the web server in
-//! front of it.
+//! Finds the command that prints the lines by which an application server gets a socket: lines for that server, and for
+//! the web server in front of it.
 //!
-//! For a database its own setting is enough; here two files have to change together.
+//! For a database, a setting of the database is enough; here the files of two servers have to change together.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -66,7 +66,7 @@ fn spelled(kind: Kind, name: &str, at: SocketAddr, before: Option<&str>) -> Opti
     ))
 }
 
-/// The address at which a client of this machine reaches a listener.
+/// Returns the address at which a client on this machine reaches a listener.
 fn reached(mut address: SocketAddr) -> SocketAddr {
     if address.ip().is_unspecified() {
         address.set_ip(match address {
@@ -77,7 +77,7 @@ fn reached(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// The name that `dsn` has for the server's own side.
+/// Returns the name that `dsn` uses for the server's own side.
 fn own_side(kind: Kind, name: &str) -> Option<&'static str> {
     match kind {
         Kind::PhpFpm => Some("php-fpm"),
@@ -89,8 +89,8 @@ fn own_side(kind: Kind, name: &str) -> Option<&'static str> {
     }
 }
 
-/// The name that `dsn` has for the web server that was seen to send requests to this server; else for the only kind of
-/// web server that runs here.
+/// Returns the name that `dsn` uses for the web server that sends requests to this server. If none was seen, returns
+/// the name of the only kind of web server on this machine.
 fn before(server_idx: usize, survey: &Survey) -> Option<&'static str> {
     let stack = &survey.stack;
     let links = stack.links.iter().filter(|it| it.server == server_idx);

@@ -1,4 +1,4 @@
-//! The counts on sockets, in the form in which they are shown and saved.
+//! Turns the counts on sockets into the form in which they are shown and saved.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;
@@ -14,33 +14,33 @@ use looptax_model::stats::Times;
 use super::cpu_sums::{Around, CpuSums, Seen};
 use super::names::{Names, home};
 
-/// Which hops are wanted in addition to those of known servers.
+/// Which hops are included in addition to the hops to known servers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Beside {
-    /// Hops to every process that answers on this machine.
+    /// Whether to include hops to every process that answers on this machine.
     pub everything: bool,
-    /// Hops to servers on other machines, or behind addresses that are rewritten.
+    /// Whether to include hops to servers on other machines, or behind addresses that are rewritten.
     pub elsewhere: bool,
 }
 
-/// Looks that follow each other, with their counts added up for each service.
+/// Successive snapshots, with their counts added up for each service.
 #[derive(Debug, Default)]
 pub struct Gathered {
     beside: Beside,
-    /// Whether each look is kept as well as their sum.
+    /// Whether each snapshot is kept in addition to the sum.
     keeps_looks: bool,
     over: Vec<Duration>,
     n_lost: u64,
     hops: Vec<Hop>,
     cpu: CpuSums,
     accepted: HashMap<Asked, Times>,
-    /// By the server's pid, and the address.
+    /// The queues, by the server's pid and address.
     queues: BTreeMap<(u32, String), WatchedQueue>,
     known: KnownClients,
 }
 
-/// The requests from one service to another at one address. Both services are determined at each look, since a process
-/// may end before the last look.
+/// The requests from one service to another at one address. Both services are determined at each snapshot, because a
+/// process may end before the last snapshot.
 #[derive(Debug)]
 struct Hop {
     who: Who,
@@ -65,7 +65,7 @@ impl Gathered {
         Self { beside, keeps_looks, over: Vec::new(), n_lost: 0, hops: Vec::new(), ..Self::default() }
     }
 
-    /// Adds the next look. `servers` are those of the latest survey.
+    /// Adds the next snapshot. `servers` are the servers of the latest survey.
     pub fn add(&mut self, look: &Look, servers: &[Server], around: Around<'_>) {
         let names = Names::new();
         let is_wanted = |it: &Flow| match (it.server_idx, &it.server) {
@@ -123,11 +123,11 @@ impl Gathered {
         }
     }
 
-    /// Returns everything that was added, the busiest hop first.
+    /// Returns the sums of all snapshots, the busiest hop first.
     pub fn watched(mut self) -> Watched {
         let over_s = self.over.iter().sum::<Duration>().as_secs_f64();
         if self.keeps_looks {
-            // Fills the looks up to the last one.
+            // Adds empty entries up to the last snapshot.
             self.hops.iter_mut().for_each(|it| it.miss_looks(&self.over));
         }
         self.hops = joined(self.hops);
@@ -153,8 +153,8 @@ impl Gathered {
     }
 }
 
-/// Joins the hops of each client into one. A hop whose processes have ended is added to a service with the same program
-/// and unit, if exactly one such service is left.
+/// Joins the hops of each client. A hop whose processes have ended is added to a service with the same program and
+/// unit, if there is exactly one such service.
 fn joined(hops: Vec<Hop>) -> Vec<Hop> {
     let mut joined: Vec<Hop> = Vec::new();
     for mut hop in hops {
@@ -184,8 +184,8 @@ impl Who {
         self.client.as_ref().is_some_and(|it| it.pid.is_none())
     }
 
-    /// Whether an ended client had the same program and unit, and sent requests to the same server in the same way. Its
-    /// user is unknown if it was never seen alive.
+    /// Whether this client, which is running, is the service of an ended client: it has the same program and unit, and
+    /// sent requests to the same server in the same way. The user of a client that was never seen running is unknown.
     fn is_service_of(&self, ended: &Self) -> bool {
         let (Some(own), Some(other)) = (&self.client, &ended.client) else {
             return false;
@@ -198,7 +198,7 @@ impl Who {
 }
 
 impl Hop {
-    /// Adds a hop with the same number of looks.
+    /// Adds another hop's counts; both hops have the same number of snapshots.
     fn add(&mut self, other: Self) {
         self.processes.extend(other.processes);
         self.counts.add(&other.counts);
@@ -210,7 +210,8 @@ impl Hop {
         }
     }
 
-    /// Adds counts to the look that lasted `over`; looks in `before` without counts for this hop are empty.
+    /// Adds counts to the snapshot that lasted `over`. Snapshots in `before` without counts for this hop become empty
+    /// entries.
     fn keep_look(&mut self, counts: &Counts, over: Duration, before: &[Duration]) {
         self.miss_looks(before);
         if self.looks.len() == before.len() {
@@ -295,7 +296,7 @@ fn times(times: &Times) -> Option<WatchedTimes> {
 mod tests {
     use super::*;
 
-    /// Larger than the number of any process.
+    /// Larger than the pid of any process.
     const ENDED: u32 = 1 << 30;
 
     fn hop(program: &str, pid: Option<u32>, home: Option<&str>, process: u32) -> Hop {
@@ -339,10 +340,11 @@ mod tests {
         let ended = || hop("app", None, Some("app.service"), 2);
         check(vec![alive(), ended()], &[("app", true, 2)]);
         check(vec![ended(), alive()], &[("app", true, 2)]);
-        // Seen alive, and gone now.
+        // Clients that were seen running and have ended.
         check(vec![hop("app", Some(ENDED), None, 1)], &[("app", false, 1)]);
         check(vec![hop("app", Some(ENDED), None, 1), hop("app", Some(ENDED + 1), None, 2)], &[("app", false, 2)]);
-        // Another unit, none that is known, another program, and two that it may be of.
+        // An ended client with another unit or another program; then one without a unit, and one that may belong to two
+        // services.
         for other in [hop("app", None, Some("b.service"), 2), hop("cron", None, Some("app.service"), 2)] {
             let program = other.who.client.as_ref().unwrap().program.clone();
             check(vec![alive(), other], &[("app", true, 1), (&program, false, 1)]);

@@ -1,4 +1,4 @@
-//! A port and the socket to which its connections would be moved, and how people write sockets.
+//! A port, the socket to which its connections would be moved, and the text form of sockets.
 //!
 //! Plain data: the other files of `moving` find candidates and decide about them.
 
@@ -7,30 +7,30 @@ use std::path::PathBuf;
 
 use looptax_redirect::{Demand, Mapping, Owner, Route, SocketName};
 
-/// A port and the socket of the same server.
+/// A port and a socket of the same server.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Candidate {
     pub from: Vec<SocketAddr>,
-    /// The socket to which they are moved.
+    /// The socket to which the port's connections are moved.
     pub to: SocketName,
-    /// The server, if it is known: `mariadbd, pid 4711`.
+    /// The server's name and pid, if looptax knows the server.
     pub server: Option<(String, u32)>,
-    /// The proof that the socket belongs to that server, if it was found.
+    /// The proof that the socket belongs to this server, if looptax found a proof.
     pub owner: Option<Owner>,
-    /// The reason to leave the port's connections on TCP.
+    /// The reason to leave the port's connections on TCP; `None` if they are moved.
     pub stays: Option<String>,
-    /// The process's own settings that keep its connections on TCP.
+    /// Settings of the program that keep its connections on TCP.
     pub demands: Vec<Demand>,
-    /// The results of the check of a known connection.
+    /// The results of trying a known connection.
     pub checked: Vec<String>,
-    /// Why nothing is moved at present; that may change while the program runs.
+    /// The reason why nothing is moved at present; this may change while the program runs.
     pub idle: Option<String>,
-    /// Facts that a person who moves the port cannot know.
+    /// Warnings: facts that the person who moves the port cannot know otherwise.
     pub warnings: Vec<String>,
 }
 
 impl Candidate {
-    /// Makes a candidate without obstacles.
+    /// Returns a candidate that nothing keeps on TCP.
     pub(super) fn new(from: Vec<SocketAddr>, to: SocketName) -> Self {
         Self {
             from,
@@ -51,7 +51,7 @@ impl Candidate {
     }
 }
 
-/// Returns the supervisor's input: the addresses to move, with their sockets.
+/// Returns the supervisor's input: the addresses to move, each with its socket.
 pub fn mapping(candidates: &[Candidate]) -> Mapping {
     let moved = candidates.iter().filter(|it| it.stays.is_none());
     let routes = moved.flat_map(|candidate| {
@@ -65,7 +65,7 @@ pub fn mapping(candidates: &[Candidate]) -> Mapping {
     Mapping { routes: routes.collect() }
 }
 
-/// The name of a socket as people write it.
+/// Returns the name of a socket as people write it.
 pub fn shown(socket: &SocketName) -> String {
     match socket {
         SocketName::Path(path) => path.display().to_string(),
@@ -73,7 +73,7 @@ pub fn shown(socket: &SocketName) -> String {
     }
 }
 
-/// Parses a socket that a person wrote.
+/// Parses a socket's name that a person wrote.
 pub(super) fn named(text: &str) -> SocketName {
     match text.strip_prefix('@') {
         Some(name) => SocketName::Abstract(name.as_bytes().to_vec()),

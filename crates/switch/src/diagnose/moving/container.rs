@@ -1,6 +1,6 @@
-//! The socket of a server in a container, for the port that the container publishes.
+//! Finds the socket of a server in a container for a port that the container publishes.
 //!
-//! The socket counts only if looptax sees its folder too, and if the file in that folder is the very one on which the
+//! The socket counts only if looptax also sees its folder, and if the file in that folder is the same file on which the
 //! server listens. In all other cases the port stays on TCP.
 
 use looptax_host::discover::{Endpoint, NamespaceId, Place, Published, Server, SocketFile};
@@ -45,7 +45,8 @@ pub(super) fn published_candidate(
     })
 }
 
-/// The server's sockets with a path; an abstract socket belongs to the container's own network namespace.
+/// Returns the server's sockets that have a path; an abstract socket is valid only in the container's own network
+/// namespace.
 fn sockets(server: &Server) -> Vec<Socket> {
     let places = server.seen_endpoints().filter_map(|it| match &it.place {
         Place::Path { path, file } => Some((path, *file)),

@@ -1,4 +1,4 @@
-//! The candidates of `--map ADDRESS=SOCKET`, and of `--also` with the same syntax.
+//! Parses the candidates of `--map ADDRESS=SOCKET`, and of `--also`, which has the same syntax.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -17,7 +17,7 @@ fn wrong(option: &str, text: &str, what: impl fmt::Display) -> Failure {
     )
 }
 
-/// Parses one `--map` or `--also`. A relative path is taken from the working folder as it is now.
+/// Parses one value of `--map` or `--also`. A relative path starts at the current working folder.
 fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
     let wrong = |what: &str| wrong(option, text, what);
     let Some((from, to)) = text.split_once('=') else {
@@ -43,7 +43,7 @@ fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
     Ok(Candidate { idle, warnings: warning.into_iter().collect(), ..Candidate::new(vec![from], to) })
 }
 
-/// Parses all values of `--map` or `--also`; an address may lead to only one socket.
+/// Parses all values of `--map` or `--also`. An address may lead to only one socket.
 pub(super) fn parse_all(option: &str, texts: &[String]) -> Result<Vec<Candidate>, Failure> {
     let mut found: Vec<Candidate> = Vec::new();
     for text in texts {

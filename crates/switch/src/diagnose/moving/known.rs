@@ -1,7 +1,7 @@
-//! Connections that the program is known to make: looptax tries them over both transports before the program starts.
+//! Tries the connections that looptax knows the program will make, over both transports, before the program starts.
 //!
-//! It knows them from `--login`, and from URLs with a user in the program's arguments and environment. Each connection
-//! gets the checks of `looptax check`.
+//! looptax knows them from `--login`, and from URLs with a user in the program's arguments and environment. Each
+//! connection is checked as by `looptax check`.
 
 use looptax_host::discover::Server;
 use looptax_model::dsn::{Address, Protocol};
@@ -15,13 +15,13 @@ use crate::diagnose::check::{Client, Question, points};
 use crate::diagnose::local::own_address;
 use crate::diagnose::socket_of::Near;
 
-/// The result for a port's known connections.
+/// The result of trying the known connections to a port.
 pub(super) enum Verdict {
     /// All known connections would work.
     Works {
         words: Vec<String>,
-        /// Whether a person named one of them as the program's own; else all were found in its arguments and
-        /// environment.
+        /// Whether a person passed one of these connections with `--login`. Otherwise all of them were found in the
+        /// program's arguments and environment.
         is_told: bool,
     },
     /// One of the connections would fail, for this reason.
@@ -30,30 +30,32 @@ pub(super) enum Verdict {
     Unknown,
 }
 
-/// A client waits for a full queue; a point about the queue does not make the login fail.
+/// Topics that do not make a login fail: if the queue is full, the client waits.
 const HARMLESS: [Topic; 1] = [Topic::Backlog];
 
-/// An account that demands TLS over both transports: a driver may omit TLS on a socket.
+/// The point about an account that demands TLS over both transports: the result depends on the driver, which may omit
+/// TLS on a socket.
 const OF_DRIVERS: PointCode = PointCode::AccountDemandsTls;
 
-/// Points about an account that TCP refuses and the socket admits, or that has more rights over the socket. For `check`
-/// this is good news, but a program must not get it unasked.
+/// Points about an account that TCP refuses and the socket admits, or that has more rights over the socket. `check`
+/// reports this as an advantage, but `run` must not give a program more than it has over TCP unless a person asks for
+/// it.
 const MORE: [PointCode; 5] = [
     PointCode::AccountSocketOnly,
     PointCode::AccountGetsMore,
     PointCode::LoginFailsOverTcp,
-    // A client that has to use TLS keeps it.
+    // A client that has to use TLS stays on TCP.
     PointCode::TlsOnSocket,
     PointCode::TlsNotOnSocket,
 ];
 
-/// The topics about the login itself.
+/// The topics that are about the login itself.
 const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
 
 /// Appended to a refusal's message if the login was tried without a password.
 const NO_PASSWORD: &str = "; --login gave no password: write it into the URL, or into LOOPTAX_PASSWORD";
 
-/// Tries the known connections to this port.
+/// Tries the known connections to this port over both transports.
 pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -> Result<Verdict, Failure> {
     let mut words = Vec::new();
     let mut is_told = false;
@@ -66,7 +68,8 @@ pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -
         let user = address.user.as_deref();
         let client = Client::find(None, None)?;
         let points = points(Question {
-            // A container's server does not listen on a port of our network namespace, so looptax would not find it.
+            // looptax would not find a container's server by its port, because that server listens in another network
+            // namespace.
             socket: match &pair.to {
                 SocketName::Path(path) => Some(path),
                 SocketName::Abstract(_) => None,
@@ -89,11 +92,11 @@ pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -
             Some(login) if has_password(address) => {
                 return Ok(Verdict::Fails(format!("{who}{}", login.what)));
             }
-            // The person who passed this login has to learn that it got no answer.
+            // looptax has to report to the person who passed this login that it failed.
             Some(login) if idx < args.login.len() => {
                 return Ok(Verdict::Fails(format!("{who}{}{NO_PASSWORD}", login.what)));
             }
-            // The connection has a password that looptax does not know, so a refusal means nothing.
+            // The connection has a password that looptax does not know, so a refused login shows nothing.
             _ => continue,
         }
         let whose = user.map_or_else(String::new, |user| format!(" of `{user}`"));
@@ -106,8 +109,8 @@ pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -
     Ok(if words.is_empty() { Verdict::Unknown } else { Verdict::Works { words, is_told } })
 }
 
-/// Explains why a connection that demands TLS stays on TCP. MySQL and MariaDB offer TLS on their sockets as well, but a
-/// program that demands TLS has a reason that looptax does not know.
+/// Explains why a connection that demands TLS stays on TCP. MySQL and MariaDB also offer TLS on their sockets, but a
+/// program may demand TLS for a reason that looptax does not know.
 fn demanded(demand: &str, protocol: Protocol) -> String {
     match protocol {
         Protocol::Postgres => {
@@ -119,7 +122,7 @@ fn demanded(demand: &str, protocol: Protocol) -> String {
     }
 }
 
-/// Whether the trial used the connection's own password.
+/// Whether looptax tried the connection with a password: its own, or the one in `LOOPTAX_PASSWORD`.
 fn has_password(address: &Address) -> bool {
     address.password.is_some() || std::env::var_os("LOOPTAX_PASSWORD").is_some()
 }
@@ -136,7 +139,7 @@ pub(super) fn told(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     parsed.map(|it| it.map_err(wrong)).collect()
 }
 
-/// Returns a message for each `--login` that does not belong to any of these ports.
+/// Returns a message for each `--login` whose address does not belong to any of these ports.
 pub fn unfitting(args: &Wanted<'_>, candidates: &[Candidate]) -> Result<Vec<String>, Failure> {
     let told = told(args)?;
     let unfitting = told.iter().filter(|address| !candidates.iter().any(|it| is_for(address, it)));
@@ -148,7 +151,7 @@ pub fn unfitting(args: &Wanted<'_>, candidates: &[Candidate]) -> Result<Vec<Stri
     Ok(words.collect())
 }
 
-/// The known connections, to all ports.
+/// Returns the known connections, to all ports.
 fn addresses(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     let mut found = told(args)?;
     if !args.no_login {
@@ -161,7 +164,8 @@ fn addresses(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     Ok(found)
 }
 
-/// Returns the address in a word that is a URL, or that has a URL after an equals sign, if the URL names a user.
+/// Returns the address in an argument that is a URL, or that has a URL after an equals sign, if the URL contains a
+/// user.
 fn spelled(word: &str) -> Option<Address> {
     let scheme_end = word.find("://")?;
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.:".contains(c);

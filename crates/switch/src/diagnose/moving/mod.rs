@@ -1,9 +1,9 @@
-//! `run`: which addresses are moved to which sockets, and which stay on TCP and why.
+//! The command `run`: which addresses are moved to which sockets, and which addresses stay on TCP and why.
 //!
-//! `pairs` finds a server's socket for each of its ports, and `container` the socket for a port that a container
-//! publishes (`shared` finds the socket's path in our folders). `obstacles` lists what speaks against a move if the
-//! account is not known, and `known` finds and tries the connections that the program's arguments and environment name.
-//! The result is plain data for `looptax_redirect`; `words` has the messages for a person.
+//! `pairs` finds a server's socket for each of the server's ports. `container` finds the socket for a port that a
+//! container publishes, and `shared` finds that socket's path in looptax's own folders. `obstacles` lists the reasons
+//! against a move if the account is not known, and `known` finds and tries the connections in the program's arguments
+//! and environment. The result is plain data for `looptax_redirect`; `words` has the messages for a person.
 
 mod candidate;
 mod container;
@@ -29,7 +29,7 @@ use obstacles::Logins;
 pub(super) use shared::path_here;
 pub use wanted::Wanted;
 
-/// Lists what `run` moves: the addresses of `--map`, or without `--map` the addresses that looptax finds and those of
+/// Lists what `run` moves: the addresses of `--map`; without `--map`, the addresses that looptax finds and those of
 /// `--also`.
 pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
     known::told(args)?;
@@ -42,7 +42,7 @@ pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
     Ok(all)
 }
 
-/// Returns the candidates that looptax finds on this machine, without the addresses that were given.
+/// Returns the candidates that looptax finds on this machine, without the addresses in `given`.
 fn found(args: &Wanted<'_>, given: &[Candidate]) -> Result<Vec<Candidate>, Failure> {
     let survey = survey(None);
     let own = survey.own_network;
@@ -76,12 +76,12 @@ fn found(args: &Wanted<'_>, given: &[Candidate]) -> Result<Vec<Candidate>, Failu
     Ok(found)
 }
 
-/// Whether a server runs an application behind a web server: looptax cannot try its requests and logins.
+/// Whether a server runs an application behind a web server; looptax cannot try requests or logins on such a server.
 fn is_of_web(kind: Kind) -> bool {
     matches!(kind, Kind::PhpFpm | Kind::Uwsgi | Kind::Http)
 }
 
-/// The reason to move such a pair only if the command line asks for it.
+/// Explains why such a pair is moved only if the command line requests it.
 fn of_web(pair: &Candidate) -> String {
     let also: Vec<String> = { pair.from.iter() }.map(|from| format!("--also {from}={}", shown(&pair.to))).collect();
     format!(
@@ -91,10 +91,10 @@ fn of_web(pair: &Candidate) -> String {
     )
 }
 
-/// Decides whether a pair is moved. Known connections of the program count before possible obstacles. But a connection
-/// that works proves nothing about others, which a server's rules may treat differently. So a working connection that a
-/// person named counts only if the socket admits no account that TCP refuses, and one that was only found does not
-/// count.
+/// Decides whether a pair is moved. The program's known connections are considered before possible obstacles. But a
+/// working connection proves nothing about other connections, which the server's rules may treat differently. If the
+/// rules may treat them differently, the pair is moved only if a person passed the working connection and the socket
+/// admits no account that TCP refuses.
 fn settle(pair: &mut Candidate, server: &Server, is_direct: bool, known: Verdict, require_login: bool) {
     pair.demands = obstacles::demands(server.kind);
     let is_named = matches!(known, Verdict::Works { is_told: true, .. });

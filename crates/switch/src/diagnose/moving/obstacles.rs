@@ -1,7 +1,7 @@
-//! The reasons of a server not to move its port: the port's protocol, and logins that would end differently.
+//! Finds the reasons not to move a server's port: the port's protocol, and logins that would end differently.
 //!
-//! The program logs in as over TCP and does not know that it is on a socket. If its account is not known and the login
-//! may end differently over the socket, its connections stay on TCP.
+//! The program logs in as it does over TCP and does not know that it uses a socket. If looptax does not know the
+//! account and the login may end differently over the socket, the connections stay on TCP.
 
 use std::io::{Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -17,21 +17,21 @@ use super::candidate::Candidate;
 use super::pooler;
 use crate::diagnose::check::hba_file;
 
-/// More bytes than a list of hosts has.
+/// The maximum number of bytes read from a list of hosts; real lists are shorter.
 const MOST_HOSTS_BYTES: u64 = 1 << 20;
 
-/// A server on this machine answers immediately; looptax does not wait longer for others.
+/// The time limit for an answer. A server on this machine answers immediately.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A setting by which a program demands TLS, written in letters and digits only, and the values after it that do not
-/// demand TLS. PostgreSQL refuses TLS on its socket; for other servers, a program that demands TLS has a reason that
-/// looptax does not know.
+/// A setting by which a program demands TLS, written only with letters and digits, and the values of the setting that
+/// do not demand TLS. PostgreSQL refuses TLS on its socket. With other servers, a program may demand TLS for a reason
+/// that looptax does not know.
 type Said = (&'static str, &'static [&'static str]);
 
 const FALSE: &[&str] = &["false", "off", "no", "0"];
 
-/// Settings of libpq, besides those in its [`PARAMETERS`], of drivers that use libpq's words (`PGSSLMODE` ends the same
-/// way), of pgjdbc, asyncpg and node-postgres.
+/// Settings besides those in libpq's [`PARAMETERS`]: of libpq itself, of drivers with the same names of settings
+/// (`PGSSLMODE` also ends in `sslmode`), of pgjdbc, asyncpg and node-postgres.
 const OF_POSTGRES: &[Said] = &[
     ("sslmode", &["disable", "allow", "prefer"]),
     ("requiressl", FALSE),
@@ -43,8 +43,8 @@ const OF_POSTGRES: &[Said] = &[
     ("sslrejectunauthorized", &[]),
 ];
 
-/// Settings of Connector/J, MariaDB's driver, the command-line clients with their shortened options, and go-sql-driver,
-/// whose `tls` is too short to match without its value.
+/// Settings of Connector/J, of MariaDB's driver, of the command-line clients (whose options may be shortened), and of
+/// go-sql-driver, whose setting `tls` is too short to be recognised without the character before it.
 const OF_MYSQL: &[Said] = &[
     ("sslmode", &["disable", "prefer"]),
     ("sslmrequire", &[]),
@@ -60,7 +60,7 @@ const OF_MYSQL: &[Said] = &[
     ("&tls", &["false", "preferred", "version"]),
 ];
 
-/// Returns the settings that keep a process with such arguments or such an environment on TCP.
+/// Returns the settings that keep a process on TCP if they are in its arguments or environment.
 pub(super) fn demands(kind: Kind) -> Vec<Demand> {
     let all = match kind.protocol() {
         Some(Protocol::Postgres) => OF_POSTGRES,
@@ -79,16 +79,16 @@ pub(super) fn demands(kind: Kind) -> Vec<Demand> {
     all.iter().map(|(words, harmless)| demand((*words).to_owned(), harmless)).chain(of_libpq).collect()
 }
 
-/// Returns why the port's protocol differs from the socket's, if it does.
+/// Returns the reason why the port's protocol differs from the socket's, if it differs.
 pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
     let first = *pair.from.first()?;
     if server.kind.protocol() != Some(Protocol::Redis) {
         return None;
     }
     match first_answer(first).as_ref() {
-        // The port answers this to a client behind a proxy; the socket would accept that client.
+        // The port gives this answer to a client that comes through a proxy; the socket would accept that client.
         Ok(b"-DENIED") => Some("the port refuses clients on other machines, such as a proxy".to_owned()),
-        // A server that requires a password first answers with an error that asks for it.
+        // A server that requires a password answers PING with an error that demands the password.
         Ok([b'+' | b'-', ..]) => None,
         _ => Some("the port does not answer in plain text: it speaks TLS, or its server hangs".to_owned()),
     }
@@ -104,23 +104,23 @@ fn first_answer(address: SocketAddr) -> std::io::Result<[u8; 7]> {
     Ok(first)
 }
 
-/// The findings about logins over the socket, made by reading only.
+/// The findings about logins over the socket, from reading the server's settings and rules only.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Logins {
-    /// Logins end as over TCP. The text names what may have changed since.
+    /// Logins end as over TCP. The text describes what may have changed since looptax read it.
     Same(Option<String>),
-    /// Logins may end differently: why, and whether the socket may admit an account that TCP refuses.
+    /// Logins may end differently: the reason, and whether the socket may admit an account that TCP refuses.
     Differ { why: String, gets_more: bool },
-    /// Only somebody with an account can find out.
+    /// Only a login with an account can show how logins end.
     Open,
 }
 
 const UNKNOWN: &str = "--login DSN tries the login, --map moves it without a check";
-/// For servers where one login that works proves nothing about other logins.
+/// The end of the message for servers where one working login proves nothing about other logins.
 const ONLY_MAP: &str = "--map moves it without a check";
 
-/// Whether every login over the socket ends as over TCP. `is_direct` means that connections to the port reach the
-/// server itself.
+/// Determines whether every login over the socket ends as it does over TCP. `is_direct` means that connections to the
+/// port lead directly to the server.
 pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
     match server.kind {
         Kind::Mysql | Kind::Percona if !is_before_version_8(server) => Logins::Differ {
@@ -132,19 +132,20 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
         },
         Kind::Mysql | Kind::Percona | Kind::Mariadb => Logins::Open,
         Kind::Postgres => rules(pair, server, is_direct),
-        // The other kinds admit the same accounts over each transport, unless a pooler's setting decides otherwise.
+        // Other kinds of server admit the same accounts over each transport, unless a pooler's setting decides
+        // otherwise.
         kind => { kind.facts().logins.as_ref() }
             .and_then(|setting| pooler::difference(setting, &server.process))
             .map_or(Logins::Same(None), gets_more),
     }
 }
 
-/// The message at the start about a port for which looptax cannot decide about logins.
+/// The warning, printed at the start, about a port for which looptax does not know how logins end.
 pub(super) const OPEN: &str = "looptax does not know the account: on the socket it is user@localhost instead of \
                                user@127.0.0.1, which may be refused, need no password, or have other rights; --login \
                                DSN tries it, --require-login leaves it on TCP";
 
-/// A case that looptax cannot rule out counts as true.
+/// Returns the result for a case that looptax cannot rule out; the case counts as true.
 fn gets_more(why: impl std::fmt::Display) -> Logins {
     Logins::Differ { why: format!("{why}; {ONLY_MAP}"), gets_more: true }
 }
@@ -183,7 +184,7 @@ fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
     }
 }
 
-/// Whether the server's machine calls this address `localhost`: the first name in its hosts file counts.
+/// Whether the server's machine resolves this address to the name `localhost`: the first name in its hosts file counts.
 ///
 /// # Source
 /// hosts(5); PostgreSQL, src/backend/libpq/hba.c, `check_hostname`.

@@ -1,7 +1,8 @@
-//! The socket of a server that leads to the same place as its port.
+//! Finds the socket of a server that leads to the same server as a port.
 //!
-//! Both have to belong to the same process. If a server has several ports or sockets, they are for several protocols
-//! (MySQL's X, an administrator's port): only names that show the protocol pair them, or else the user's options.
+//! Port and socket have to belong to the same process. If a server has several ports or sockets, they are for different
+//! protocols (such as MySQL's X protocol, or an administrator's port). Only names that show the protocol, or else the
+//! user's options, decide which port and socket form a pair.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -13,7 +14,7 @@ use looptax_redirect::{Owner, SocketName};
 use super::candidate::{Candidate, named};
 use crate::diagnose::listener::listening;
 
-/// A socket of a server, or why it cannot be used.
+/// A socket of a server, and the reason why looptax cannot use it, if there is one.
 pub(super) struct Socket {
     pub name: SocketName,
     pub bound: SocketName,
@@ -28,7 +29,7 @@ impl Socket {
     }
 }
 
-/// Returns the pairs of a server in our network namespace; a port without a socket does not form a pair.
+/// Returns the pairs of a server in looptax's network namespace; a port without a socket does not form a pair.
 pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Candidate> {
     let is_near = |it: &&Endpoint| network.is_none_or(|own| own == it.network);
     let near: Vec<&Endpoint> = server.seen_endpoints().filter(is_near).collect();
@@ -107,8 +108,8 @@ fn socket(server: &Server, endpoint: &Endpoint) -> Option<Socket> {
     }
 }
 
-/// Returns why looptax cannot use a socket's file. The program may have even fewer rights; its own connections show
-/// that.
+/// Returns the reason why looptax cannot use a socket's file. The program may have fewer rights than looptax; only its
+/// own connections show whether it can use the file.
 fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
     let shown = path.display();
     match file {
@@ -125,7 +126,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
             return Some(format!("looptax cannot reach its socket {shown}: {error}"));
         }
     };
-    // If the server sees other folders, the same path may be another server's socket.
+    // If the server sees other folders than looptax, another server's socket may be at this path.
     let its = server.process.view().and_then(|it| it.look(path));
     if let Ok(Some(its)) = its
         && FileId::from(&its) != FileId::from(&own)
@@ -135,14 +136,14 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
     usable(path)
 }
 
-/// Returns why looptax may not connect to a socket, judged by the rights of its file.
+/// Returns the reason why looptax may not connect to a socket, according to its file's rights.
 pub(super) fn usable(path: &Path) -> Option<String> {
     let shown = path.display();
     let may_write = read::may(path, rustix::fs::Access::WRITE_OK);
     may_write.err().map(|error| format!("this user may not use its socket {shown}: {error}"))
 }
 
-/// Returns the loopback addresses among these, including unspecified ones, which also accept loopback.
+/// Returns the loopback addresses among these addresses. Unspecified addresses also accept loopback connections.
 pub(super) fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -> Vec<SocketAddr> {
     let (v4, v6) = (IpAddr::V4(Ipv4Addr::LOCALHOST), IpAddr::V6(Ipv6Addr::LOCALHOST));
     let mut found = Vec::new();
@@ -152,7 +153,8 @@ pub(super) fn loopback(addresses: impl Iterator<Item = SocketAddr>, port: u16) -
             IpAddr::V4(ip) if ip.is_unspecified() => found.push(v4),
             IpAddr::V6(ip) if ip.is_unspecified() => {
                 found.push(v6);
-                // This listener also accepts IPv4, unless another process listens there.
+                // This IPv6 listener also accepts IPv4 connections, unless another process listens on the port over
+                // IPv4.
                 if listening("tcp", port).is_empty() {
                     found.push(v4);
                 }

@@ -1,6 +1,6 @@
-//! How a pooler authenticates its clients: the same over its socket as over its port, or by separate rules.
+//! Determines whether a pooler authenticates clients over its socket as over its port, or by different rules.
 //!
-//! Reads its configuration; which setting decides depends on the pooler's kind. Called by `obstacles`.
+//! Reads the pooler's configuration; which setting decides depends on the pooler's kind. Called by `obstacles`.
 //!
 //! # Source
 //! pgbouncer.org/config.html, `auth_type`, `%include`; pgbouncer.org/usage.html.
@@ -11,10 +11,10 @@ use looptax_host::discover::Process;
 use looptax_host::kernel;
 use looptax_model::dsn::LoginSetting;
 
-/// More bytes than any configuration that people wrote.
+/// The maximum number of bytes read from a configuration; people write shorter ones.
 const MOST_BYTES: u64 = 1 << 20;
 
-/// Returns why a login over the socket may end differently than over TCP.
+/// Returns the reason why a login over the socket may end differently from a login over TCP.
 pub(super) fn difference(setting: &LoginSetting, process: &Process) -> Option<String> {
     let Some(text) = configuration(setting, process) else {
         return Some("looptax cannot read its configuration, which may treat sockets differently".to_owned());
@@ -30,7 +30,8 @@ pub(super) fn difference(setting: &LoginSetting, process: &Process) -> Option<St
 }
 
 /// Reads the configuration file with which the pooler was started. A relative path starts at the pooler's working
-/// folder, unless that is `/`: a daemon changes to `/` from the folder in which it was started.
+/// folder. If that folder is `/`, the path is unknown, because a daemon changes to `/` from the folder where it
+/// started.
 fn configuration(setting: &LoginSetting, process: &Process) -> Option<String> {
     let path = PathBuf::from(file(setting, process.arguments())?);
     let path = if path.is_absolute() {
@@ -43,7 +44,7 @@ fn configuration(setting: &LoginSetting, process: &Process) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-/// The file that the command line names, or the usual one.
+/// Returns the configuration file in the command line, or the usual file.
 fn file(setting: &LoginSetting, mut words: Vec<String>) -> Option<String> {
     if setting.option.is_empty() {
         return words.pop();
@@ -54,7 +55,7 @@ fn file(setting: &LoginSetting, mut words: Vec<String>) -> Option<String> {
     words.next().or(usual)
 }
 
-/// Returns the last value in the text, or the usual value; `None` if another file may set it.
+/// Returns the last value of the setting in the text, or its default; `None` if another file may set it.
 fn value(setting: &LoginSetting, text: &str) -> Option<String> {
     let mut found = setting.usual.to_owned();
     for line in text.lines().map(str::trim) {

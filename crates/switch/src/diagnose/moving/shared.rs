@@ -1,7 +1,8 @@
-//! Finds another process's file in our own folders, if both processes see the file's folder, at whatever path.
+//! Finds another process's file in looptax's own folders, if both processes see the folder that contains the file, at
+//! the same or different paths.
 //!
-//! A container's folder is often a folder of the host that is mounted in it (a volume). The mount tables show that;
-//! whether it is the same file only the file itself can show.
+//! A folder in a container is often a mounted folder of the host (a volume). The mount tables show such folders; only
+//! the file itself shows whether it is the same file.
 
 use std::ffi::OsString;
 use std::os::unix::ffi::OsStringExt;
@@ -35,9 +36,9 @@ pub(crate) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
     same_path.chain(paths(&theirs, &ours, path)).find(is_same)
 }
 
-/// Returns the paths by `ours` at which a file of `theirs` may be.
+/// Returns the paths in the mounts `ours` at which a file in the mounts `theirs` may be.
 fn paths(theirs: &[Mount], ours: &[Mount], path: &Path) -> Vec<PathBuf> {
-    // If several are mounted at the same place, only the last one is visible.
+    // If several file systems are mounted at the same path, only the last one is visible.
     let around = theirs.iter().filter(|it| path.starts_with(&it.at));
     let mount = around.max_by_key(|it| it.at.as_os_str().len());
     // The container's own root folder may be among ours too (Docker's `overlay2/…/merged`), but under a name that ends
@@ -70,7 +71,7 @@ fn mounts(table: &[u8]) -> Vec<Mount> {
     parsed.collect()
 }
 
-/// Undoes the kernel's escapes: it writes blanks, tabs, line ends and backslashes as three octal digits.
+/// Undoes the kernel's escapes: the kernel writes blanks, tabs, line ends and backslashes as three octal digits.
 fn unescaped(word: &[u8]) -> PathBuf {
     let mut bytes = Vec::with_capacity(word.len());
     let mut rest = word;

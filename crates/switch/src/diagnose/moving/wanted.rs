@@ -1,21 +1,21 @@
-//! The arguments of `run` that are about the connections to move.
+//! The arguments of `run` that say which connections to move.
 
 use std::ffi::OsString;
 
 /// The connections to move, and facts about the program's connections.
 #[derive(Debug, Clone, Copy)]
 pub struct Wanted<'a> {
-    /// `ADDRESS=SOCKET`; if there are any, looptax does not look for servers.
+    /// The values `ADDRESS=SOCKET` of `--map`; if there are any, looptax does not look for servers.
     pub map: &'a [String],
-    /// `ADDRESS=SOCKET`, in addition to the servers that looptax finds.
+    /// The values `ADDRESS=SOCKET` of `--also`, in addition to the servers that looptax finds.
     pub also: &'a [String],
-    /// Move only connections to servers on these ports; empty means all ports.
+    /// The ports of the servers whose connections are moved; empty means all ports.
     pub ports: &'a [u16],
     /// The connections to try before the program starts.
     pub login: &'a [String],
-    /// Whether looptax tries no connection before the program starts.
+    /// Whether looptax skips trying connections before the program starts.
     pub no_login: bool,
-    /// Whether a port stays on TCP if only a known connection could decide.
+    /// Whether a port stays on TCP if looptax would have to know the account to decide.
     pub require_login: bool,
     pub command: &'a [OsString],
 }

@@ -1,5 +1,5 @@
-//! The messages of `run`. Each line begins with the name `looptax`, since the lines appear among those of another
-//! program.
+//! Writes the messages of `run`. Each line begins with the name `looptax`, because the lines appear among the output of
+//! another program.
 
 use std::fmt::Write;
 
@@ -12,7 +12,7 @@ pub fn line(text: &str) -> String {
     format!("looptax: {text}\n")
 }
 
-/// Lists what is moved; with `is_whole` also what is not moved.
+/// Lists the candidates that are moved; with `is_whole` also those that are not moved.
 pub fn plan(candidates: &[Candidate], is_whole: bool) -> String {
     let mut text = String::new();
     for candidate in candidates {
@@ -43,12 +43,12 @@ pub fn stays(candidates: &[Candidate]) -> Vec<String> {
     stays.collect()
 }
 
-/// Lists facts about the moved connections that a person cannot know.
+/// Lists facts about the moved connections that a person cannot know otherwise.
 pub fn warnings(candidates: &[Candidate]) -> String {
     candidates.iter().filter(|it| it.stays.is_none()).map(warnings_of).collect()
 }
 
-/// The same facts for one route of [`super::mapping()`].
+/// Lists the same facts for one route of [`super::mapping()`].
 pub fn route_warnings(candidates: &[Candidate], route_idx: usize) -> String {
     let moved = candidates.iter().filter(|it| it.stays.is_none());
     let by_route = moved.flat_map(|it| it.from.iter().map(move |_| it));
@@ -78,7 +78,7 @@ fn from(candidate: &Candidate) -> String {
     text
 }
 
-/// Explains why nothing is moved; `is_told` means that each candidate's reason was printed already.
+/// Explains why nothing is moved; `is_told` means that the reason of each candidate was already printed.
 pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String {
     if !candidates.is_empty() {
         let how = if is_told { "" } else { "; --dry-run shows why" };
@@ -96,7 +96,7 @@ pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String 
     )
 }
 
-/// Sums up the connections. Empty if there were none, unless `is_whole` is set.
+/// Summarises the connections; empty if there were no connections, unless `is_whole` is set.
 pub fn summary(stats: &Stats, mapping: &Mapping, is_whole: bool) -> String {
     let (n_moved, n_left) = (stats.n_moved(), stats.n_left());
     if n_moved + n_left == 0 && !is_whole {

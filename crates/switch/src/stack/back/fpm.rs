@@ -1,4 +1,4 @@
-//! PHP-FPM: the test of its files, and the settings of a pool that open its socket.
+//! Controls PHP-FPM: tests its files, and finds the settings of a pool that give users access to its socket.
 
 use std::path::{Path, PathBuf};
 
@@ -16,11 +16,11 @@ use crate::line::{Line, Question};
 
 /// The folder in which PHP-FPM's packages put their sockets.
 const USUAL_FOLDER: &str = "/run/php";
-/// The mode of a pool's socket if its file does not set one.
+/// The mode of a pool's socket if the pool's file does not set a mode.
 const USUAL_MODE: u32 = 0o660;
-/// The setting for how many connections may wait for a pool.
+/// The setting for the length of a pool's queue.
 const BACKLOG: &str = "listen.backlog";
-/// PHP-FPM replaces this word by the pool's name.
+/// The word that PHP-FPM replaces with the pool's name.
 const POOL: &str = "$pool";
 
 #[derive(Debug)]
@@ -44,7 +44,7 @@ impl BackProgram for Fpm {
     }
 
     fn is_it(&self, process: &Process) -> bool {
-        // The output of another user's program is under that user's control.
+        // A program of another user could print anything, so looptax does not rely on it.
         process.program_name().starts_with("php-fpm") && is_trusted(process)
     }
 
@@ -52,9 +52,10 @@ impl BackProgram for Fpm {
         Some(Path::new(USUAL_FOLDER).join(format!("{label}.sock")))
     }
 
-    /// The title `php-fpm: master process (/etc/php/8.2/fpm/php-fpm.conf)` shows the file.
+    /// Tests the main file, which the master process shows in its title: `php-fpm: master process
+    /// (/etc/php/8.2/fpm/php-fpm.conf)`.
     fn test(&self, master: &Process) -> Option<Line> {
-        // The user who started PHP-FPM decided whether a pool may run as root.
+        // `-R` allows a pool to run as root: the user who started PHP-FPM already decided that.
         let mut words = vec!["-t".to_owned(), "-R".to_owned()];
         let path = main_file_of_fpm(master);
         words.extend(path.iter().flat_map(|it| ["-y".to_owned(), it.clone()]));
@@ -85,7 +86,7 @@ impl BackProgram for Fpm {
         })
     }
 
-    /// Without a number, or with a negative one, the queue is as long as the kernel allows.
+    /// Without a number, or with a negative one, the queue has the largest length that the kernel allows.
     fn backlog(&self, own: &Own<'_>) -> Option<Backlog> {
         let section = Section::find(own.text, own.label)?;
         let said = section.value(BACKLOG).and_then(|it| it.parse().ok());
@@ -105,8 +106,8 @@ impl BackProgram for Fpm {
     }
 }
 
-/// Returns the commands that test the pools among these files, one for each PHP-FPM whose folder contains such a file:
-/// PHP-FPM does not survive a reload with wrong files.
+/// Returns the commands that test the pools among these files, one for each PHP-FPM whose folder contains such a file.
+/// The test is needed because PHP-FPM does not survive a reload of files with errors.
 pub fn pool_tests<'a>(files: impl IntoIterator<Item = &'a Path>) -> Vec<Line> {
     let is_pool = |it: &&Path| it.extension().is_some_and(|end| end == Fpm.extension());
     let pools: Vec<&Path> = files.into_iter().filter(is_pool).collect();
@@ -122,7 +123,7 @@ pub fn pool_tests<'a>(files: impl IntoIterator<Item = &'a Path>) -> Vec<Line> {
     masters.filter(reads_one).filter_map(|it| Fpm.test(&it)).collect()
 }
 
-/// Returns the owner, group and mode that the socket will have, or why they are not known.
+/// Returns the owner, group and mode that the socket will have, or the reason why they are not known.
 fn access(section: &Section<'_>, own: &Own<'_>) -> Result<Access, String> {
     let value = |key: &str| Some(section.value(key)?.replace(POOL, own.label));
     for key in ["listen.acl_users", "listen.acl_groups"] {
@@ -147,8 +148,8 @@ fn access(section: &Section<'_>, own: &Own<'_>) -> Result<Access, String> {
     })
 }
 
-/// Returns the fewest settings that give the user access; empty if the user has access anyway, `None` if no setting
-/// gives it.
+/// Returns the fewest settings that give the user access; empty if the user already has access, `None` if no setting
+/// can give it.
 fn opening(now: Access, user: &User, master: &Process) -> Option<Vec<Wanted>> {
     if now.lets_in(user) {
         return Some(Vec::new());
@@ -158,7 +159,7 @@ fn opening(now: Access, user: &User, master: &Process) -> Option<Vec<Wanted>> {
     if open.lets_in(user) {
         return Some(vec![mode()]);
     }
-    // Only root can give a socket to another user.
+    // Only a process of root can make another user the owner of a socket.
     if master.uid != 0 {
         return None;
     }

@@ -1,7 +1,8 @@
-//! Gunicorn: the file that it reads, `--check-config`, and the umask with which its socket is made.
+//! Controls Gunicorn: the file that it reads, its test `--check-config`, and the umask with which it creates its
+//! socket.
 //!
-//! On SIGHUP it closes its listeners and listens where its file says (seen with 20.1). Its command line and
-//! `GUNICORN_CMD_ARGS` win over the file.
+//! On SIGHUP Gunicorn closes its listeners and listens on the address in its file (seen with 20.1). Its command line
+//! and `GUNICORN_CMD_ARGS` override the file.
 
 use std::path::Path;
 
@@ -16,7 +17,7 @@ use crate::diagnose::check::sources::environment;
 use crate::diagnose::gunicorn::{GUNICORN, OWN_FILE, option, script, setting};
 use crate::line::{Line, Question};
 
-/// A socket's mode before the umask is applied; Gunicorn's usual umask is 0.
+/// A socket's mode before the umask is applied; Gunicorn's default umask is 0.
 const OPEN_MODE: u32 = 0o777;
 
 #[derive(Debug)]
@@ -47,7 +48,7 @@ impl BackProgram for Gunicorn {
         let title = format!("Gunicorn {}", own.master.pid);
         let arguments = own.master.arguments();
         let Some(at) = script(&arguments) else {
-            // With the module setproctitle, Gunicorn replaces its command line by a title: `gunicorn: master
+            // With the module setproctitle, Gunicorn replaces its command line with a title such as `gunicorn: master
             // [shop.wsgi]`.
             return Some(Closed {
                 what: format!(
@@ -81,7 +82,7 @@ impl BackProgram for Gunicorn {
         words.insert(at + 1, "--check-config".to_owned());
         let question = Question {
             process: master.clone(),
-            // Python finds the folder of its modules by this word.
+            // Python finds the folder of its modules by `argv[0]`.
             name: Some(words.remove(0)),
             words,
             // The test loads the application, which needs the variables with which Gunicorn was started.
@@ -134,7 +135,7 @@ impl BackProgram for Gunicorn {
     }
 }
 
-/// Parses `0o22`, `0x12`, `18`, and `022`, which Gunicorn's command line reads as octal.
+/// Parses a number such as `0o22`, `0x12` or `18`, and `022`, which Gunicorn's command line reads as octal.
 fn python_number(text: &str) -> Option<u32> {
     let of = |head: &str, radix| Some(u32::from_str_radix(text.strip_prefix(head)?, radix));
     let is_old_octal = |it: &&str| it.starts_with(|c: char| c.is_ascii_digit());

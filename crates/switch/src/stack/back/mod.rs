@@ -1,7 +1,7 @@
-//! The servers behind web servers: the process that listens at an address, the users who may use its socket, the test
+//! The servers behind web servers: the process that listens on an address, the users who may use its socket, the test
 //! of its files, and their reload.
 //!
-//! `known` is the interface; one file for each program. Nothing is written here.
+//! `known` is the interface; each program has its own file. These modules write nothing.
 
 pub(super) mod fpm;
 mod gunicorn;
@@ -20,7 +20,7 @@ pub(super) use known::{BackProgram, Backlog, Own, Wanted};
 
 pub(super) const ALL: [&dyn BackProgram; 4] = [&fpm::Fpm, &gunicorn::Gunicorn, &uwsgi::Uwsgi, &puma::Puma];
 
-/// The program with this name in the journal.
+/// Returns the program with this name in the journal.
 pub(super) fn by_name(name: &str) -> Option<&'static dyn BackProgram> {
     ALL.into_iter().find(|it| it.name() == name)
 }
@@ -30,7 +30,7 @@ pub(super) fn find(program: &dyn BackProgram, is_there: impl Fn(&Place) -> bool)
     all.find(|it| listens_on(it).iter().any(|it| is_there(&it.place)))
 }
 
-/// Finds the process that listens on the socket or at the address, or else the one with this command line.
+/// Finds the process that listens on the socket or the address, or else the process with this command line.
 pub(super) fn find_again(program: &dyn BackProgram, words: &str, tcp: SocketAddr, socket: &Path) -> Option<Process> {
     let is_there = |place: &Place| match place {
         Place::Path { path, .. } => path == socket,

@@ -1,5 +1,5 @@
-//! Puma: its restart by SIGUSR2, after which it listens where its file says (seen with 5.6), and its socket, which
-//! every user may use.
+//! Controls Puma: its restart by SIGUSR2, after which it listens on the address in its file (seen with 5.6). Every user
+//! may use its socket.
 
 use looptax_host::discover::Process;
 
@@ -7,7 +7,7 @@ use super::super::program::{reload, restart_of_unit};
 use super::super::rights::{Access, User};
 use super::known::{BackProgram, Closed, Own, Wanted};
 
-/// The socket's mode, whatever Puma's umask is, unless its `bind` sets another.
+/// The socket's mode, whatever Puma's umask is, unless its `bind` sets another mode.
 const MODE: u32 = 0o777;
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ impl BackProgram for Puma {
         "rb"
     }
 
-    /// Puma shows `puma 5.6.5 (tcp://127.0.0.1:3000) [shop]` in place of its command line.
+    /// Whether the command line is a title that Puma sets, such as `puma 5.6.5 (tcp://127.0.0.1:3000) [shop]`.
     fn is_it(&self, process: &Process) -> bool {
         let words = process.arguments();
         words.first().is_some_and(|it| it.starts_with("puma "))
@@ -46,7 +46,7 @@ impl BackProgram for Puma {
     }
 
     fn reload(&self, master: &Process) -> Result<String, String> {
-        // A unit's reload is often a phased restart, after which Puma still listens where it did.
+        // A unit's reload is often a phased restart, after which Puma still listens on its old address.
         Ok(restart_of_unit(master).unwrap_or_else(|| reload(master, "USR2")))
     }
 

@@ -1,7 +1,8 @@
-//! uWSGI: the ini file with which it was started, and the settings that give users access to its socket.
+//! Controls uWSGI: the ini file with which it was started, and the settings that give users access to its socket.
 //!
-//! On SIGHUP its master goes back to the folder in which it was started, executes itself again and listens where the
-//! file says (seen with 2.0.21); without a master there is no process to signal. No command tests its file.
+//! On SIGHUP uWSGI's master process changes to the folder in which it was started, executes itself again and listens on
+//! the address in the file (seen with 2.0.21). Without a master there is no process to signal. No command tests the
+//! file.
 
 use std::path::{Component, Path, PathBuf};
 
@@ -17,11 +18,11 @@ use super::known::{BackProgram, Closed, NO_SECTION, Own, Wanted};
 use crate::diagnose::check::sources::environment;
 
 const SECTION: &str = "uwsgi";
-/// The settings that tell it where to listen.
+/// The settings that contain uWSGI's address.
 const ANCHORS: [&str; 3] = ["socket", "uwsgi-socket", "http-socket"];
-/// The mode of `chmod-socket` without a number.
+/// The mode that `chmod-socket` without a number sets.
 const OPEN_MODE: u32 = 0o666;
-/// The mode that gives access to owner and group.
+/// The mode that gives access to the owner and the group.
 const SHARED_MODE: u32 = 0o660;
 
 #[derive(Debug)]
@@ -120,7 +121,7 @@ impl BackProgram for Uwsgi {
         if shared.lets_in(user) {
             return Ok(vec![mode()]);
         }
-        // Only root can give a socket to another user.
+        // Only a process of root can make another user the owner of a socket.
         if own.master.uid == 0 {
             return Ok(vec![("chown-socket", user.name.clone()), mode()]);
         }
@@ -146,11 +147,12 @@ impl BackProgram for Uwsgi {
     }
 }
 
-/// Whether a process that was not started by another uWSGI is a master, by the signals that its `/proc/PID/status`
-/// lists as caught.
+/// Whether a process that was not started by another uWSGI is a master. A master is recognised by the signals that
+/// `/proc/PID/status` lists as caught.
 ///
-/// Without a master, the first worker starts the others and so has children as well. A master catches SIGTSTP, with
-/// which it pauses its workers; the first worker does not (2.0.21), whatever its files and its command line are.
+/// Without a master, the first worker starts the other workers, and so it has children like a master. A master catches
+/// SIGTSTP, with which it pauses its workers; the first worker does not (2.0.21), whatever its files and its command
+/// line contain.
 fn is_master(status: &str) -> bool {
     let text = status.lines().find_map(|it| it.strip_prefix("SigCgt:"));
     let caught = text.and_then(|it| u64::from_str_radix(it.trim(), 16).ok());
@@ -160,19 +162,20 @@ fn is_master(status: &str) -> bool {
 
 struct Start {
     words: Vec<String>,
-    /// The folders from which a relative path may start: the present working folder, which the ini file may have
-    /// changed (`chdir`), and the folder that the shell set.
+    /// The folders at which a relative path may start: the present working folder, which the ini file may have changed
+    /// (`chdir`), and the folder in the shell's variable `PWD`.
     folders: Vec<PathBuf>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
 enum Reads {
     It,
-    /// It reads this other file, as its command line names it.
+    /// uWSGI reads this other file, which is in its command line.
     Another(PathBuf),
-    /// It may read the file: by a relative path that leads to another file from the folders that are known.
+    /// uWSGI may read the file: the relative path in its command line has the same end, but leads to another file from
+    /// the known folders.
     Unclear(PathBuf),
-    /// Its command line names no such file.
+    /// Its command line contains no ini file.
     Unknown,
 }
 
@@ -184,7 +187,7 @@ impl Start {
         Self { words: master.arguments(), folders: now.into_iter().chain(shells).collect() }
     }
 
-    /// Whether it reads this file, which tells it where to listen.
+    /// Determines whether uWSGI reads this file, according to its command line.
     fn reads(&self, file: &Path) -> Reads {
         let real = |path: &Path| read::real_path(path).ok();
         let wanted = real(file);
@@ -198,7 +201,8 @@ impl Start {
             };
             let found: Vec<PathBuf> = from.iter().filter_map(|it| real(it)).collect();
             let is_it = found.iter().any(|it| Some(it) == wanted.as_ref());
-            // The folder in which it was started is not known any more, so only the end of the path can be compared.
+            // looptax does not know for certain in which folder uWSGI was started, so it also compares the end of the
+            // path.
             let may_be_it = named.is_relative() && wanted.as_ref().is_some_and(|it| ends_as(it, named));
             if is_it || may_be_it && found.is_empty() {
                 return Reads::It;
@@ -214,7 +218,7 @@ impl Start {
     }
 }
 
-/// Whether a path ends with the names in a relative path.
+/// Whether a path ends with the same names as a relative path.
 fn ends_as(path: &Path, relative: &Path) -> bool {
     let is_name = |it: &Component<'_>| matches!(it, Component::Normal(_));
     // Only the names after the last `..` count.
@@ -251,11 +255,11 @@ mod tests {
     const PROGRAM: &str = "/usr/bin/uwsgi";
     const PATIENCE: Duration = Duration::from_secs(300);
 
-    /// A uWSGI with its workers; ends with this value.
+    /// A running uWSGI with its workers; dropping this value ends it.
     struct Running(Child);
 
     impl Running {
-        /// Started with a relative path; its file names another folder.
+        /// Starts uWSGI with a relative path; its file changes to another folder.
         fn start(scratch: &Scratch, settings: &str) -> Self {
             let here = scratch.work();
             for folder in ["uw", "site"] {
@@ -270,7 +274,7 @@ mod tests {
             Self(command.process_group(0).spawn().unwrap())
         }
 
-        /// Returns the process as soon as it has this many children.
+        /// Waits until the process has this many children, and returns it.
         fn with_children(&self, n: usize) -> Process {
             patience::wait_for("uWSGI's workers", PATIENCE, || {
                 let master = looptax_host::discover::process(self.0.id())?;
@@ -314,7 +318,7 @@ mod tests {
         let scratch = Scratch::new();
         let running = Running::start(&scratch, "");
         let first = running.with_children(1);
-        // The file's current text is not how it runs.
+        // The file has changed since uWSGI started, so it does not show how uWSGI runs.
         let file = scratch.work().join("uw/app.ini");
         let text = fs::read_to_string(&file).unwrap() + "master = true\n";
         fs::write(&file, text).unwrap();
@@ -328,7 +332,7 @@ mod tests {
             let status = format!("Name:\tuwsgi\nSigIgn:\t0000000001001000\nSigCgt:\t{caught}\n");
             assert_eq!(is_master(&status), expected, "{caught}");
         };
-        // uWSGI 2.0.21: a master; a first worker that has made another; the same with threads.
+        // From uWSGI 2.0.21: a master; a first worker that has started another worker; the same with threads.
         check("0000000000084687", true);
         check("0000000000005e83", false);
         check("0000000100005e83", false);
@@ -354,14 +358,14 @@ mod tests {
         let words = ["uwsgi", "--ini", "uw/app.ini"];
         check(&words, &[""], Reads::It);
         check(&["uwsgi", "--ini=uw/app.ini"], &["site", ""], Reads::It);
-        // The folder that it was started in is not known.
+        // The folder in which uWSGI was started is not known.
         check(&words, &["site"], Reads::It);
         check(&words, &[], Reads::It);
         check(&["uwsgi", "../uw/app.ini"], &["site/none"], Reads::It);
         let another = |path: &str| Reads::Another(PathBuf::from(path));
         let other = ["uwsgi", "--ini", "other/app.ini"];
         check(&other, &["site"], another("other/app.ini"));
-        // It is there, and another one.
+        // The relative path leads to another file, and may still mean this file.
         let unclear = Reads::Unclear(PathBuf::from("app.ini"));
         check(&["uwsgi", "app.ini"], &["other"], unclear);
         check(&["uwsgi", "own.ini"], &["uw"], another("own.ini"));

@@ -1,6 +1,6 @@
-//! The files of nginx as one text: each `include` is replaced by the files that it includes.
+//! Joins the files of nginx into one text: each `include` is replaced by the text of the included files.
 //!
-//! This works on text only: the files are those that `nginx -T` prints.
+//! Works on text only; the files are those that `nginx -T` prints.
 
 use std::ops::Range;
 use std::path::{Path, PathBuf};
@@ -9,20 +9,20 @@ use looptax_advise::app::{Statement, statements};
 
 use super::glob;
 
-/// More levels of files that include each other than any nginx has.
+/// The largest depth of files that include each other; no real nginx configuration is deeper.
 const MOST_DEPTH: usize = 16;
 
-/// The text of all files, and the ranges of its bytes that come from a given file.
+/// The joined text, and the byte ranges that come from the files of the site.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Expanded {
     pub(super) text: String,
     pub(super) own: Vec<Range<usize>>,
 }
 
-/// Expands the first of these files.
+/// Replaces all includes in the first of these files.
 ///
 /// # Errors
-/// The file that is missing or cannot be split into directives.
+/// The file that is missing, or that cannot be split into directives.
 pub(super) fn expand(files: &[(PathBuf, String)], is_own: &dyn Fn(&Path) -> bool) -> Result<Expanded, String> {
     let (main, _) = files.first().ok_or("`nginx -T` prints no file")?;
     let expanding = Expanding { files, folder: main.parent().unwrap_or(main), is_own };
@@ -33,7 +33,7 @@ pub(super) fn expand(files: &[(PathBuf, String)], is_own: &dyn Fn(&Path) -> bool
 
 struct Expanding<'a> {
     files: &'a [(PathBuf, String)],
-    /// The folder of the main file, from which nginx resolves an `include`.
+    /// The folder of the main file, at which the path of an `include` starts.
     folder: &'a Path,
     is_own: &'a dyn Fn(&Path) -> bool,
 }
@@ -65,7 +65,7 @@ impl Expanding<'_> {
             }
         }
         take(into, done..text.len());
-        // A last line without a line end would run into the next file.
+        // Without a line end, the last line would be joined with the first line of the next file.
         into.text.push('\n');
         Ok(())
     }

@@ -1,4 +1,4 @@
-//! The pool of a running PHP-FPM that answers the pages of a site.
+//! Finds the pool of a running PHP-FPM that answers a site's pages.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -14,14 +14,14 @@ use super::super::program::masters;
 use super::glob;
 use crate::diagnose::check::{Switchable, main_file_of_fpm};
 
-/// The name that the table of applications has for these files.
+/// The name of PHP-FPM's pool files in the table of applications.
 const APPLICATION: &str = "php_fpm_pool";
-/// More levels of files that include each other than any PHP-FPM has.
+/// The largest depth of files that include each other; no real PHP-FPM configuration is deeper.
 const MOST_DEPTH: usize = 8;
 
 pub(super) struct FoundPool {
     pub(super) master: Process,
-    /// All files of PHP-FPM as one text.
+    /// All files of PHP-FPM, joined into one text.
     pub(super) text: String,
     pub(super) label: String,
     /// The file that defines the pool.
@@ -29,7 +29,7 @@ pub(super) struct FoundPool {
     at: At,
 }
 
-/// A place at which a pool listens, or to which a site passes its pages.
+/// The address of a pool, or the address to which a site passes its pages.
 enum At {
     Tcp(SocketAddr),
     Socket(PathBuf),
@@ -51,7 +51,7 @@ impl At {
     }
 }
 
-/// A socket's path with its links resolved: /var/run is /run.
+/// Returns a socket's path with its links resolved, since `/var/run` is a link to `/run`.
 fn real(path: &Path) -> PathBuf {
     read::real_path(path).unwrap_or_else(|_| path.to_owned())
 }
@@ -60,7 +60,7 @@ impl FoundPool {
     /// Finds the pool to which a site passes its pages.
     ///
     /// # Errors
-    /// The reason if there is no such pool.
+    /// The reason why there is no such pool.
     pub(super) fn find(of_site: &[Switchable]) -> Result<Self, String> {
         let targets: Vec<At> = of_site.iter().filter_map(|it| At::of(it, "")).collect();
         let masters = masters(|it| Fpm.is_it(it));
@@ -90,20 +90,20 @@ impl FoundPool {
         })
     }
 
-    /// Whether the pool listens on a socket. If a copy listened at a port, every user of the machine could run PHP as
-    /// the pool's user.
+    /// Whether the pool listens on a socket. Then its copy must not listen on a port, because every user of the machine
+    /// could run PHP through that port as the pool's user.
     pub(super) fn is_on_socket(&self) -> bool {
         matches!(self.at, At::Socket(_))
     }
 
-    /// Whether a line of the site leads to the pool.
+    /// Whether a line of the site passes pages to the pool.
     pub(super) fn is_asked_by(&self, line: &Switchable) -> bool {
         At::of(line, "").is_some_and(|it| self.at.takes(&it))
     }
 }
 
-/// Returns the text of a PHP-FPM file with each `include` replaced by the files that it includes; adds the files to
-/// `files`.
+/// Returns the text of a PHP-FPM file in which each `include` is replaced by the text of the included files. Adds the
+/// files to `files`.
 fn expanded(path: &Path, depth: usize, files: &mut Vec<(PathBuf, String)>) -> std::io::Result<String> {
     let own = read::config(path)?;
     let mut text = String::new();

@@ -1,13 +1,13 @@
-//! Path patterns, as in the `include` of nginx and of PHP-FPM (glob(7)).
+//! Matches path patterns, as in the `include` of nginx and PHP-FPM (glob(7)).
 
 use std::path::Path;
 
-/// Whether a word is a pattern, not only a path.
+/// Whether a word is a pattern and not a plain path.
 pub(super) fn is_pattern(word: &str) -> bool {
     word.contains(['*', '?', '['])
 }
 
-/// Whether a path fits a pattern, component by component; a wildcard does not match a dot at the beginning.
+/// Whether a path matches a pattern, component by component; a wildcard does not match a dot at the start of a name.
 pub(super) fn fits(pattern: &str, path: &Path) -> bool {
     let (patterns, path) = (pattern.split('/').collect::<Vec<_>>(), path.to_string_lossy());
     let parts: Vec<&str> = path.split('/').collect();

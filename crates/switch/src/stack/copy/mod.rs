@@ -1,8 +1,9 @@
-//! A private copy of a site for a trial: nginx with only the site's servers, and the pool behind it twice.
+//! Makes a private copy of a site for a trial: nginx with only the servers of the site, and the pool behind it twice.
 //!
 //! Finds the running nginx that reads a file and the PHP-FPM that answers its pages, and makes the texts of both
-//! copies. `expand` and `site` make the text of nginx, `pool` that of PHP-FPM, and `found_pool` finds the pool. Writes
-//! nothing: the caller writes the texts into a folder that it removes later, and then lets this module test them.
+//! copies. `expand` and `site` make the text for nginx, `pool` makes the text for PHP-FPM, and `found_pool` finds the
+//! pool. Writes nothing: the caller writes the texts into a folder that it removes later, and then has this module test
+//! them.
 
 mod expand;
 mod found_pool;
@@ -33,18 +34,18 @@ use found_pool::FoundPool;
 pub use page::CopyPage;
 use site::{Listen, SiteText};
 
-/// The names of the copies in their folder.
+/// The file names of the copies in their folder.
 const NGINX_CONF: &str = "nginx.conf";
 const FPM_CONF: &str = "fpm.conf";
 const SOCKET: &str = "php.sock";
-/// The name that the table of applications has for this kind of site.
+/// The name of this kind of site in the table of applications.
 const APPLICATION: &str = "nginx_fastcgi";
-/// The port of a server without `listen`: for nginx as root, and as another user.
+/// The port of a server block without `listen`: if nginx runs as root, and if it runs as another user.
 ///
 /// # Source
 /// nginx.org, `listen`.
 const USUAL_PORTS: [u16; 2] = [80, 8000];
-/// Time limit for a program to test a copy.
+/// The time limit for a program to test its copy.
 const PATIENCE: Duration = Duration::from_secs(20);
 const BY_HAND: &str = "copy both by hand, and start the copies: looptax trial --also ADDRESS=SOCKET --url URL -- CMD";
 
@@ -55,11 +56,11 @@ pub struct CopyWish<'a> {
     pub site: &'a Path,
     /// The folder in which the copies will be; its path needs no quotes.
     pub folder: &'a Path,
-    /// How many pages are requested at a time.
+    /// How many pages are requested at the same time.
     pub at_once: u32,
 }
 
-/// The texts of the copies, and the data to start them.
+/// The texts of the copies, and the data that is needed to start them.
 #[derive(Debug)]
 pub struct SiteCopy {
     folder: PathBuf,
@@ -77,7 +78,7 @@ impl SiteCopy {
     /// Finds both programs, and makes the texts of their copies.
     ///
     /// # Errors
-    /// If no nginx reads the file, if no PHP-FPM that runs here answers its pages, or if the files cannot be copied.
+    /// If no nginx reads the file, if no PHP-FPM on this machine answers its pages, or if the files cannot be copied.
     pub fn plan(wish: CopyWish<'_>) -> Result<Self, Failure> {
         let shown = wish.site.display();
         let cannot = |why: String| Failure::usage(format!("cannot make a copy of {shown}: {why}"), BY_HAND);
@@ -137,46 +138,47 @@ impl SiteCopy {
         })
     }
 
-    /// The names and the texts of the files to write into the folder.
+    /// Returns the names and texts of the files to write into the folder.
     pub fn files(&self) -> [(&'static str, &str); 2] {
         [(NGINX_CONF, &self.site.text), (FPM_CONF, &self.pool)]
     }
 
-    /// The names of the folders to make in the private folder, for nginx's temporary files.
+    /// Returns the names of the folders to make in the private folder, for nginx's temporary files.
     pub fn folders(&self) -> &[String] {
         &self.site.folders
     }
 
-    /// The group that needs access to the folder, which is that of the web server's workers; `None` if the owner is
-    /// enough.
+    /// Returns the group that needs access to the folder: the group of the web server's workers; `None` if access for
+    /// the owner is enough.
     pub fn enters(&self) -> Option<u32> {
         self.enters
     }
 
-    /// The pool's address and socket in the form of `--also`; `None` if the pool is already on a socket.
+    /// Returns the pool's address and socket in the form of `--also`; `None` if the pool already listens on a socket.
     pub fn also(&self) -> Option<&str> {
         self.also.as_deref()
     }
 
-    /// The lines for the plan: both copies, and the files from which they were made.
+    /// Returns the lines for the plan: both copies, and the files from which they were made.
     pub fn lines(&self) -> &[String] {
         &self.plan
     }
 
-    /// The command that starts both copies in the foreground.
+    /// Returns the command that starts both copies in the foreground.
     pub fn command(&self) -> Vec<OsString> {
         let path = |name: &str| self.folder.join(name).display().to_string();
-        // Without -R, a pool whose file has named root since PHP-FPM started does not run as root here.
+        // `-R` is left out: if the pool's file was changed to user root since PHP-FPM started, the copy must not run as
+        // root.
         let words = ["-F", "-y", &path(FPM_CONF)].map(str::to_owned);
         let fpm = line(&file_of(&self.fpm).to_string_lossy(), &words);
         let nginx = line(&file_of(&self.nginx).to_string_lossy(), &self.words_of_nginx());
         ["sh", "-c", &format!("{fpm} & exec {nginx}")].map(OsString::from).into()
     }
 
-    /// Lets both programs test the copies, which the caller has written.
+    /// Has both programs test the copies, which the caller has written.
     ///
     /// # Errors
-    /// The message of the program that rejects its copy, or why the program was not run.
+    /// The message of the program that rejects its copy, or the reason why the program was not run.
     pub fn test(&self) -> Result<(), Failure> {
         let of_fpm = ["-t", "-y", &*self.folder.join(FPM_CONF).display().to_string()].map(str::to_owned);
         let of_nginx = ["-t", "-q"].map(str::to_owned).into_iter().chain(self.words_of_nginx());
@@ -197,11 +199,11 @@ impl SiteCopy {
     }
 }
 
-/// Refuses files of which `nginx -T` may print a different text: it prints one file after another, so a quoted value in
-/// one user's file could look like the beginning of root's file.
+/// Returns an error if `nginx -T` may print a forged text. It prints one file after another, so a quoted value in one
+/// user's file could look like the beginning of a file of root.
 ///
 /// # Errors
-/// The path of such a file.
+/// The path of a file whose printed text differs from its contents.
 fn refuse_forged(files: &Files) -> Result<(), String> {
     let is_so = |path: &Path, text: &str| read::config(path).is_ok_and(|it| it.trim_end() == text.trim_end());
     match files.iter().find(|(path, text)| !is_so(path, text)) {
@@ -210,7 +212,7 @@ fn refuse_forged(files: &Files) -> Result<(), String> {
     }
 }
 
-/// Adds the directives of the command line, which are part of what nginx reads.
+/// Adds the directives in the command line, which nginx also applies.
 fn prepend(front: &mut Front, options: &[String]) {
     let of_line = options.chunks_exact(2).filter(|it| it[0] == "-g").map(|it| &*it[1]);
     let of_line: Vec<&str> = of_line.collect();
@@ -219,7 +221,8 @@ fn prepend(front: &mut Front, options: &[String]) {
     }
 }
 
-/// Refuses a program that runs as root: its copy could not do everything that the original does.
+/// Returns an error for a program that runs as root if looptax does not: its copy could not do everything that the
+/// original does.
 fn refuse_roots(master: &Process, title: &str) -> Result<(), Failure> {
     if master.uid == 0 && !rustix::process::geteuid().is_root() {
         let words = format!("{title} {} belongs to root, and looptax does not run as root", master.pid);
@@ -247,13 +250,13 @@ fn edit(text: &str, found: &Switchable, to: &str) -> Option<Rewrite> {
     let at = found.at.clone()?;
     let own = text.get(at.clone())?;
     let name = own.split_whitespace().next()?;
-    // The setting's place ends before a closing quote.
+    // The range of the setting ends before a closing quote.
     let quote = own[name.len()..].trim_start().chars().next().filter(|it| matches!(it, '"' | '\''));
     let quote = quote.map(String::from).unwrap_or_default();
     Some(Rewrite { at, text: format!("{name} {quote}{to}") })
 }
 
-/// Ports of 127.0.0.1 at which no process listens. Each port is held until all are known.
+/// Free ports of 127.0.0.1. Each port is held until all of them are known.
 #[derive(Default)]
 struct Ports(Vec<TcpListener>);
 

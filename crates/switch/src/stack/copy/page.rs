@@ -1,4 +1,4 @@
-//! The place at which the copy answers a page of the original.
+//! Returns the URL at which the copy answers a page of the original.
 
 use super::SiteCopy;
 use super::site::Listen;
@@ -7,12 +7,12 @@ use super::site::Listen;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CopyPage {
     pub url: String,
-    /// The name of the site, for the header `Host`; `None` if neither the page nor the site has one.
+    /// The site's name, for the header `Host`; `None` if neither the page nor the site has a name.
     pub host: Option<String>,
 }
 
 impl SiteCopy {
-    /// Returns the page of the copy for a page of the original, or for its front page.
+    /// Returns the copy's page for a page of the original; for `None`, the front page.
     pub fn page(&self, original: Option<&str>) -> CopyPage {
         page(&self.site.listens, self.site.name.as_deref(), original.unwrap_or("/"))
     }
@@ -33,7 +33,7 @@ fn page(listens: &[Listen], name: Option<&str>, url: &str) -> CopyPage {
         _ => None,
     };
     let listen = port.or(usual).and_then(|port| listens.iter().find(|it| it.original == port));
-    // Visitors of a site with TLS use TLS.
+    // If a site has TLS, its visitors use TLS, so a port with TLS is preferred.
     let with_pages = |has_tls: bool| listens.iter().find(|it| it.has_pages && it.has_tls == has_tls);
     let listen = listen.or_else(|| with_pages(true)).or_else(|| with_pages(false)).or(listens.first());
     let is_name = host.contains(|c: char| c.is_ascii_alphabetic()) && host != "localhost" && !host.contains(':');

@@ -1,6 +1,6 @@
-//! The text of PHP-FPM's private copy: one pool twice, at a port and on a socket, or only on a socket.
+//! Makes the text of PHP-FPM's private copy: the same pool twice, on a port and on a socket, or only on a socket.
 //!
-//! This works on text only; the includes of the original are expanded before.
+//! Works on text only; the includes of the original have been replaced before.
 
 use std::fmt::Write as _;
 use std::net::SocketAddr;
@@ -8,10 +8,10 @@ use std::path::Path;
 
 use looptax_advise::app::Section;
 
-/// Settings for all pools that the copy keeps: they name no log, no file and no other process.
+/// The settings for all pools that the copy keeps: those that contain no log, no file and no other process.
 const KEPT: [&str; 6] =
     ["rlimit_files", "rlimit_core", "events.mechanism", "process.priority", "log_limit", "log_buffering"];
-/// Beginnings of a pool's settings that the copies replace or drop.
+/// The beginnings of the names of a pool's settings that the copies replace or drop.
 const DROPPED: [&str; 11] = [
     "listen",
     "access.",
@@ -25,27 +25,27 @@ const DROPPED: [&str; 11] = [
     "pm.process_idle_timeout",
     "pm.max_children",
 ];
-/// The number of workers for a pool that starts its workers when pages come.
+/// The number of workers at the start of a pool that starts its workers when requests come.
 const FEW: u32 = 2;
 
-/// The facts that the text of the copy depends on.
+/// The facts from which the text of the copy is made.
 pub(super) struct Wanted<'a> {
-    /// The address of the first copy; `None` for a copy only on the socket.
+    /// The address of the first of the two pools; `None` if there is only a pool on the socket.
     pub(super) pool: Option<SocketAddr>,
     pub(super) socket: &'a Path,
-    /// The user that connects to the socket; `None` if it is the pool's own user.
+    /// The user that connects to the socket; `None` if this is the pool's own user.
     pub(super) user: Option<&'a str>,
-    /// How many pages are requested at a time.
+    /// How many pages are requested at the same time.
     pub(super) at_once: u32,
 }
 
 #[derive(Debug)]
 pub(super) struct PoolText {
     pub(super) text: String,
-    /// The number of workers in each of the two pools, and the original's setting.
+    /// The number of workers in each of the two pools, and the original setting.
     pub(super) n_workers: u32,
     pub(super) was: String,
-    /// Whether the copy passes on a variable of PHP-FPM's own environment.
+    /// Whether the copy uses a variable of PHP-FPM's own environment.
     pub(super) has_variables: bool,
 }
 
@@ -62,7 +62,7 @@ pub(super) fn copied(text: &str, label: &str, wanted: &Wanted<'_>) -> Result<Poo
         "static" => most,
         "dynamic" => {
             let spare = number("pm.min_spare_servers").zip(number("pm.max_spare_servers"));
-            // PHP-FPM's own default.
+            // PHP-FPM uses this default.
             let usual = spare.map(|(low, high)| low + high.saturating_sub(low) / 2);
             number("pm.start_servers").or(usual).unwrap_or(FEW)
         }
@@ -91,7 +91,7 @@ pub(super) fn copied(text: &str, label: &str, wanted: &Wanted<'_>) -> Result<Poo
     Ok(PoolText { text: copy, n_workers, was, has_variables })
 }
 
-/// The lines of all sections with this name.
+/// Returns the lines of all sections with this name.
 fn lines<'a>(text: &'a str, named: &str) -> Vec<&'a str> {
     let mut is_inside = false;
     let mut found = Vec::new();
@@ -105,7 +105,7 @@ fn lines<'a>(text: &'a str, named: &str) -> Vec<&'a str> {
     found
 }
 
-/// The name of the setting in a line; `None` for comments.
+/// Returns the name of the setting in a line; `None` for a comment.
 fn key(line: &str) -> Option<&str> {
     let name = line.split_once('=')?.0.trim();
     (!name.starts_with([';', '#'])).then_some(name)

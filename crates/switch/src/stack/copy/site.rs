@@ -1,8 +1,8 @@
-//! The text of nginx's private copy: the servers of one site, at ports of 127.0.0.1. The copy writes no file of the
-//! original.
+//! Makes the text of nginx's private copy: the servers of one site, on ports of 127.0.0.1. The copy writes none of the
+//! original's files.
 //!
-//! This works on text only; `expand` has joined all files before. TLS is left out; variables hold the port and scheme
-//! of the original, so that pages answer as they do there.
+//! Works on text only; `expand` has joined all files before. TLS is left out. Variables contain the port and the scheme
+//! of the original, so that pages give the same answers.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -14,7 +14,7 @@ use looptax_advise::app::{Rewrite, Statement, rewritten, statements};
 
 use super::expand::Expanded;
 
-/// Directives that write files, take over the process, or need TLS: the copy replaces or drops them.
+/// Directives that write files, affect the process, or need TLS. The copy replaces or drops them.
 const DROPPED: [&str; 16] = [
     "access_log",
     "error_log",
@@ -33,11 +33,11 @@ const DROPPED: [&str; 16] = [
     "working_directory",
     "debug_points",
 ];
-/// Beginnings of the names of more such directives.
+/// The beginnings of the names of other such directives.
 const DROPPED_KINDS: [&str; 3] = ["ssl_", "quic_", "http3_"];
-/// Folders of temporary files that every nginx has.
+/// The directives for folders of temporary files that every nginx has.
 const TEMPORARY: [&str; 3] = ["client_body_temp_path", "proxy_temp_path", "fastcgi_temp_path"];
-/// Endings of the names of directives whose last word is a path, relative to the folder of the main file.
+/// The endings of the names of directives whose last word is a path, relative to the folder of the main file.
 const PATHS: [&str; 9] = [
     "auth_basic_user_file",
     "auth_jwt_key_file",
@@ -53,25 +53,25 @@ const PATHS: [&str; 9] = [
 const VARIABLES: [(&str, &str); 3] =
     [("https", "looptax_https"), ("scheme", "looptax_scheme"), ("server_port", "looptax_port")];
 
-/// The facts that the text of the copy depends on.
+/// The facts from which the text of the copy is made.
 pub(super) struct Wanted<'a> {
     /// The private folder.
     pub(super) folder: &'a Path,
     /// The folder of the original's main file.
     pub(super) main: &'a Path,
-    /// The place at which the copy of the pool listens, as `fastcgi_pass` writes it.
+    /// The address on which the copy of the pool listens, in the form of `fastcgi_pass`.
     pub(super) pool: &'a str,
-    /// The port of a server that has no `listen`.
+    /// The port of a server block that has no `listen`.
     pub(super) usual_port: u16,
 }
 
-/// A port of the site, and the port of the copy.
+/// A port of the original site, and the port of the copy that stands for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Listen {
     pub(super) original: u16,
     pub(super) has_tls: bool,
     pub(super) private: u16,
-    /// Whether a server at this port passes pages to the pool.
+    /// Whether a server block with this port passes pages to the pool.
     pub(super) has_pages: bool,
 }
 
@@ -79,18 +79,18 @@ pub(super) struct Listen {
 pub(super) struct SiteText {
     pub(super) text: String,
     pub(super) listens: Vec<Listen>,
-    /// The name of the server that passes pages to the pool.
+    /// The name of the server block that passes pages to the pool.
     pub(super) name: Option<String>,
-    /// Whether pages are passed to other programs too.
+    /// Whether some pages are also passed to other programs.
     pub(super) has_others: bool,
     /// The names of the folders for the copy's temporary files.
     pub(super) folders: Vec<String>,
 }
 
-/// Keeps only the servers of the site, and drops everything about streams and mail.
+/// Keeps only the server blocks of the site, and drops everything about streams and mail.
 ///
 /// # Errors
-/// The reason if there would be nothing to copy.
+/// The reason why nothing would be left to copy.
 pub(super) fn only_site(all: &Expanded) -> Result<String, String> {
     let text = &*all.text;
     let whole = statements(text).ok_or("cannot split the files of nginx into directives")?;
@@ -122,7 +122,7 @@ pub(super) fn only_site(all: &Expanded) -> Result<String, String> {
 /// Makes the copy of a text that contains only the site; `edits` changes the lines that lead to the pool.
 ///
 /// # Errors
-/// The reason if there can be no copy.
+/// The reason why there can be no copy.
 pub(super) fn copied(
     text: &str,
     edits: &[Rewrite],
@@ -202,10 +202,10 @@ struct Copying<'a> {
     text: &'a str,
     wanted: &'a Wanted<'a>,
     free: &'a mut dyn FnMut() -> io::Result<u16>,
-    /// Positions at which pages are passed to the pool.
+    /// The positions of directives that pass pages to the pool.
     pages: Vec<usize>,
     rewrites: Vec<Rewrite>,
-    /// By the original's port; 0 for a server that listens only on a socket.
+    /// The ports, by the original's port; 0 for a server block that listens only on a socket.
     ports: BTreeMap<u16, Listen>,
     name: Option<String>,
     folders: Vec<String>,
@@ -216,7 +216,7 @@ impl Copying<'_> {
     fn statement(&mut self, it: &Statement) {
         let name = it.word(self.text, 0);
         if let Some(block) = &it.block {
-            // The first words in such blocks are names, not directives.
+            // In these blocks the first words of lines are names, not directives.
             if !["types", "map", "geo", "split_clients"].contains(&name) {
                 for it in block {
                     self.statement(it);
@@ -243,13 +243,13 @@ impl Copying<'_> {
         path
     }
 
-    /// Replaces the addresses at which a server listens.
+    /// Replaces the addresses on which a server block listens.
     fn listens(&mut self, server: &Statement) -> Result<(), String> {
         let text = self.text;
         let own = |name: &'static str| server.block.iter().flatten().filter(move |it| it.word(text, 0) == name);
         let has_pages = self.pages.iter().any(|at| server.at.contains(at));
         let is_all_tls = own("ssl").any(|it| it.word(text, 1) == "on");
-        // Each port of the original, and whether the original uses TLS there.
+        // Each port of the original, and whether the original uses TLS on this port.
         let mut originals: BTreeMap<u16, bool> = BTreeMap::new();
         for it in own("listen") {
             let words: Vec<&str> = (2..it.words.len()).map(|idx| it.word(text, idx)).collect();
@@ -303,7 +303,7 @@ impl Copying<'_> {
         }
     }
 
-    /// Returns the lines for the beginning of the http block.
+    /// Returns the lines that are added at the beginning of the `http` block.
     fn of_http(&mut self, http: &Statement) -> String {
         let mut lines = String::from("\naccess_log off;\n");
         for name in TEMPORARY {
@@ -328,7 +328,7 @@ impl Copying<'_> {
     }
 }
 
-/// Returns the port of a `listen`; `None` if it is not known.
+/// Returns the port of a `listen`; `None` if there is no port, or it is not known.
 fn port(word: &str) -> Option<u16> {
     if word.starts_with("unix:") {
         return None;
@@ -344,7 +344,7 @@ fn port(word: &str) -> Option<u16> {
     behind.parse().ok().filter(|it| *it > 0)
 }
 
-/// Whether a server's name means a single host.
+/// Whether a server's name is the name of a single host.
 fn is_plain(name: &str) -> bool {
     name.starts_with(|c: char| c.is_ascii_alphanumeric())
         && name.chars().all(|c| c.is_ascii_alphanumeric() || ".-_".contains(c))

@@ -1,7 +1,7 @@
-//! Apache: all files that it reads, by `apache2 -t -D DUMP_INCLUDES`, and the test of these files.
+//! Controls Apache: lists all files that it reads, with `apache2 -t -D DUMP_INCLUDES`, and tests these files.
 //!
-//! looptax runs the program with the options of the running one, and with its variables: Debian's file needs those that
-//! `apachectl` sets.
+//! looptax runs the program with the options and the variables of the running process: Debian's main file needs the
+//! variables that `apachectl` sets.
 
 use std::path::PathBuf;
 
@@ -15,7 +15,7 @@ use super::known::{Files, FrontProgram, number};
 use crate::diagnose::check::Count;
 use crate::line::{Line, Question};
 
-/// The options that a value follows and that decide which files it reads.
+/// The options with a value that decide which files Apache reads.
 const OPTIONS: [&str; 5] = ["-f", "-d", "-D", "-c", "-C"];
 
 /// Apache, under Debian's name for the program or the usual one.
@@ -47,7 +47,8 @@ impl FrontProgram for Apache {
         true
     }
 
-    /// A worker has one connection to the server behind; streams of HTTP/2 have additional workers.
+    /// Each worker has one connection to the server behind. Streams of HTTP/2 have additional workers, so `None` is
+    /// returned.
     fn at_once(&self, files: &Files, _: u32) -> Option<Count> {
         let has_streams = files.iter().any(|(_, text)| text.contains("http2_module"));
         let (n, path) = number(files, "MaxRequestWorkers").filter(|_| !has_streams)?;
@@ -63,7 +64,7 @@ impl FrontProgram for Apache {
     }
 }
 
-/// The question for Apache's program, with the options of the running one.
+/// Returns the run of Apache's program, with the options of the running process.
 fn question(master: &Process, what: &[&str]) -> Question {
     let mut words = options(&master.arguments());
     words.extend(what.iter().map(|it| (*it).to_owned()));
@@ -77,12 +78,12 @@ fn options(arguments: &[String]) -> Vec<String> {
         let Some(option) = OPTIONS.iter().find(|it| word.starts_with(**it)) else {
             continue;
         };
-        // The value may be in the same word: -DSSL.
+        // The value may be part of the same word, as in `-DSSL`.
         let value = match &word[option.len()..] {
             "" => words.next().map(|it| &**it),
             value => Some(value),
         };
-        // An option to stay in the foreground matters only for a start.
+        // An option to stay in the foreground is only needed for a start.
         if let Some(value) = value.filter(|it| *it != "FOREGROUND" && *it != "NO_DETACH") {
             found.extend([(*option).to_owned(), value.to_owned()]);
         }

@@ -1,4 +1,5 @@
-//! Caddy: its Caddyfile and the files that it imports, the test of these, and the reload by Caddy's own endpoint.
+//! Controls Caddy: its Caddyfile and the files that it imports, the test of these files, and the reload by Caddy's
+//! endpoint.
 
 use std::path::{Path, PathBuf};
 
@@ -12,7 +13,7 @@ use super::known::{Files, FrontProgram};
 use crate::line::{Line, Question, file_of};
 use crate::reload::reload_of_unit;
 
-/// The options that decide which file it reads, in both forms.
+/// The options that decide which file Caddy reads, in their long and short forms.
 const CONFIG: [&str; 2] = ["--config", "-c"];
 const ADAPTER: [&str; 2] = ["--adapter", "-a"];
 const MOST_DEPTH: usize = 16;
@@ -73,14 +74,15 @@ impl FrontProgram for Caddy {
         if master.uid != 0 {
             return Ok(reload);
         }
-        // The command has to reach the running Caddy, which a question for root's program may not do.
+        // The command has to connect to the running Caddy. looptax's restricted run of root's programs forbids
+        // connections, so the command becomes a shell line.
         trusted_program(&file_of(master))
             .map_err(|why| format!("users other than root can change {why}: looptax does not run it as root"))?;
         Ok(Line::from(reload.text()))
     }
 }
 
-/// The question for Caddy's program, with the file with which the running one was started.
+/// Returns the run of Caddy's program, with the file of the running process.
 fn question(master: &Process, what: &str) -> Question {
     let mut words = vec![what.to_owned()];
     if let Some(adapter) = option(&master.arguments(), ADAPTER) {
@@ -90,14 +92,14 @@ fn question(master: &Process, what: &str) -> Question {
     Question { process: master.clone(), name: None, words, variables: Variables::Own(&["CADDY_"]) }
 }
 
-/// The file with which it was started.
+/// Returns the file with which Caddy was started.
 fn config(master: &Process) -> PathBuf {
     let named = option(&master.arguments(), CONFIG);
     let folder = kernel::link(master.file("cwd")).unwrap_or_default();
     folder.join(named.unwrap_or_else(|| "Caddyfile".to_owned()))
 }
 
-/// Returns the last value of an option: `--config FILE`, `--config=FILE`, `-c FILE`, `-cFILE`.
+/// Returns the last value of an option, from `--config FILE`, `--config=FILE`, `-c FILE` or `-cFILE`.
 fn option(words: &[String], [long, short]: [&str; 2]) -> Option<String> {
     let mut found = None;
     for (at, word) in words.iter().enumerate() {
@@ -113,7 +115,7 @@ fn option(words: &[String], [long, short]: [&str; 2]) -> Option<String> {
     found
 }
 
-/// Adds the files that are imported, directly or by another imported file.
+/// Adds the files that are imported, directly or through another imported file.
 fn follow(files: &mut Files) {
     let mut from = 0;
     for _ in 0..MOST_DEPTH {
@@ -121,7 +123,7 @@ fn follow(files: &mut Files) {
         let folder = |path: &PathBuf| path.parent().unwrap_or(Path::new("/")).to_owned();
         let of_file = |(path, text): &(PathBuf, String)| imports(text, &folder(path));
         let named = files[from..].iter().flat_map(of_file);
-        // Each file counts by its real path; otherwise a file that imports itself would never end.
+        // Files are compared by their real paths; otherwise a file that imports itself would be read for ever.
         let mut named: Vec<PathBuf> = named.filter_map(|it| read::real_path(&it).ok()).collect();
         let is_known = |it: &PathBuf| {
             let mut known = files.iter();
@@ -136,7 +138,7 @@ fn follow(files: &mut Files) {
     }
 }
 
-/// The files that a text imports; a star matches any part of a name in a folder.
+/// Returns the files that a text imports; a star matches any part of a name in a folder.
 fn imports(text: &str, folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
     for line in text.lines() {

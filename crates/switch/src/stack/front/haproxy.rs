@@ -1,4 +1,5 @@
-//! `HAProxy`: the files of its `-f` options, the test of these files, and the reload by its master, if there is one.
+//! Controls `HAProxy`: the files in its `-f` options, the test of these files, and the reload by its master, if there
+//! is one.
 
 use std::path::PathBuf;
 
@@ -51,7 +52,8 @@ impl FrontProgram for Haproxy {
         worker.program_name() == self.name()
     }
 
-    /// Without a master process, `HAProxy` serves as a separate user, and looptax then runs its program as that user.
+    /// looptax may run every `HAProxy`: without a master process, `HAProxy` serves as a separate user, and looptax runs
+    /// the program as that user.
     fn is_ours(&self, _: &Process) -> bool {
         true
     }
@@ -67,7 +69,7 @@ impl FrontProgram for Haproxy {
             process: master.clone(),
             name: None,
             words,
-            // A master's own variables tell its program to wait and to read no file.
+            // The master's own variables would make the program wait and read no file.
             variables: Variables::None,
         };
         question.into()
@@ -87,7 +89,7 @@ impl FrontProgram for Haproxy {
     }
 }
 
-/// `HAProxy`'s files and folders, as its command line names them.
+/// Returns `HAProxy`'s files and folders that are in its command line.
 fn named(master: &Process) -> Vec<PathBuf> {
     let arguments = master.arguments();
     let mut is_file = false;

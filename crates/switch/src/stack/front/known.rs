@@ -1,4 +1,4 @@
-//! The interface of a web server's program.
+//! The interface of the web servers' programs.
 
 use std::fmt::Debug;
 use std::path::PathBuf;
@@ -16,30 +16,31 @@ pub(in crate::stack) type Files = Vec<(PathBuf, String)>;
 pub(in crate::stack) trait FrontProgram: Debug + Sync {
     fn name(&self) -> &'static str;
     fn title(&self) -> &'static str;
-    /// The names that the table of applications has for the program's files.
+    /// Returns the names of the program's files in the table of applications.
     fn applications(&self) -> &'static [&'static str];
-    /// Returns every file that the program reads at present, or why it rejects them, or why it was not run.
+    /// Returns every file that the program reads at present. The error is why it rejects its files, or why it was not
+    /// run.
     fn files(&self, master: &Process) -> Result<Files, Failure>;
     /// Whether this child process serves requests.
     fn is_serving(&self, worker: &Process) -> bool;
-    /// Whether looptax may run the program to list its files: the output of another user's program is under that user's
-    /// control.
+    /// Whether looptax may run the program to list its files. Another user's program could print anything, so by
+    /// default only programs of root and of looptax's own user are run.
     fn is_ours(&self, master: &Process) -> bool {
         is_trusted(master)
     }
-    /// Returns the most connections that its files allow this many workers to have at the same time; `None` if they set
-    /// no limit.
+    /// Returns how many connections this number of workers may have at the same time at most, according to the
+    /// program's files; `None` if the files set no limit.
     fn at_once(&self, _files: &Files, _n_workers: u32) -> Option<Count> {
         None
     }
     /// Returns the command that tests the files of a master.
     fn test(&self, master: &Process) -> Line;
-    /// Returns the command that reloads the files, or the reason why there is none.
+    /// Returns the command that reloads the files, or the reason why there is no command.
     fn reload(&self, master: &Process) -> Result<Line, String>;
 }
 
-/// Returns the number after a word at the beginning of a line, in any case, and its file; `None` if no line begins with
-/// it, or if the numbers differ.
+/// Returns the number that follows a word at the beginning of a line, and its file. Upper and lower case of the word
+/// count as equal. `None` if no line begins with the word, or if the numbers differ.
 pub(in crate::stack) fn number<'a>(files: &'a Files, named: &str) -> Option<(u32, &'a PathBuf)> {
     let of_line = |line: &str| {
         let mut words = line.split_whitespace();

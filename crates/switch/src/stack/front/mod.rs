@@ -1,4 +1,4 @@
-//! Web servers and proxies: the program that reads a file, its workers, the test of its files, and the command that
+//! Web servers and proxies: the process that reads a file, its workers, the test of its files, and the command that
 //! makes it read them.
 //!
 //! `known` is the interface; each program has its own file. looptax runs these programs only to test and list their own
@@ -27,18 +27,18 @@ pub(super) const ALL: [&dyn FrontProgram; 5] =
 pub(super) struct Front {
     pub(super) program: &'static dyn FrontProgram,
     pub(super) master: Process,
-    /// A process that connects to the server behind; the master itself if it has no workers.
+    /// A process that connects to the server behind; the master process itself if it has no workers.
     pub(super) worker: Process,
     pub(super) files: Files,
 }
 
-/// The web server's program with this name.
+/// Returns the web server's program with this name.
 pub(super) fn by_name(name: &str) -> Option<&'static dyn FrontProgram> {
     ALL.into_iter().find(|it| it.name() == name)
 }
 
 impl Front {
-    /// Returns the most connections that it opens at the same time, by its files.
+    /// Returns how many connections the web server may open at the same time at most, according to its files.
     pub(super) fn at_once(&self) -> Option<Count> {
         let n_workers = workers(&self.master).iter().filter(|it| self.program.is_serving(it)).count();
         self.program.at_once(&self.files, u32::try_from(n_workers.max(1)).ok()?)
@@ -47,14 +47,15 @@ impl Front {
     /// Finds the running web server that reads this file.
     ///
     /// # Errors
-    /// If no running one reads it, or if one rejects its own files, so that the files that it reads are not known.
+    /// If no running web server reads this file; or if a web server rejects its own files, so that looptax does not
+    /// know them.
     pub(super) fn find(program: &'static dyn FrontProgram, file: &Path) -> Result<Self, Failure> {
         let mut wrong = None;
         let masters = masters(|it| it.program_name() == program.name());
         for master in masters.into_iter().filter(|it| program.is_ours(it)) {
             let files = match program.files(&master) {
                 Ok(files) => files,
-                // If the process has ended in the meantime, its files may be gone with it.
+                // If the process has ended in the meantime, its files do not matter.
                 Err(_) if processes::stat(master.pid).is_none_or(|it| it.has_ended) => continue,
                 Err(why) => {
                     wrong = Some(why);
@@ -97,7 +98,7 @@ impl Front {
     }
 }
 
-/// The pid of a process of that program that this user may not inspect.
+/// Returns the pid of a process of this program that the user may not inspect.
 fn hidden(program: &dyn FrontProgram) -> Option<u32> {
     if rustix::process::geteuid().is_root() {
         return None;
@@ -113,11 +114,11 @@ fn hidden(program: &dyn FrontProgram) -> Option<u32> {
     found
 }
 
-/// Whether only new workers are serving: the earlier ones accept no more requests.
+/// Whether only new workers are serving. The earlier workers then accept no more requests.
 pub(super) fn has_new_workers(program: &dyn FrontProgram, master: &Process, before: &[Process]) -> bool {
     let is_old = |it: &Process| before.iter().any(|old| old.pid == it.pid);
     let all = workers(master).into_iter();
     let mut serving = all.filter(|it| program.is_serving(it)).peekable();
-    // A program without workers serves by itself.
+    // A program without workers serves requests in its master process.
     before.is_empty() || serving.peek().is_some() && serving.all(|it| !is_old(&it))
 }

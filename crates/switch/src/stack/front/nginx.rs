@@ -1,4 +1,5 @@
-//! nginx: all files that it reads, by `nginx -T`, and the test of them with the options with which it was started.
+//! Controls nginx: lists all files that it reads, with `nginx -T`, and tests them with the options of the running
+//! process.
 
 use std::path::PathBuf;
 
@@ -11,14 +12,14 @@ use super::known::{Files, FrontProgram, number};
 use crate::diagnose::check::Count;
 use crate::line::{Line, Question};
 
-/// The words that `nginx -T` writes before each file.
+/// The beginning of the line that `nginx -T` writes before each file.
 const HEAD: &str = "# configuration file ";
-/// A worker's connections if nginx's files do not set the number.
+/// The number of connections of a worker if nginx's files do not set it.
 ///
 /// # Source
 /// nginx.org, `worker_connections`.
 const USUAL_CONNECTIONS: u32 = 512;
-/// The options that a value follows and that decide which files it reads.
+/// The options with a value that decide which files nginx reads.
 const OPTIONS: [&str; 4] = ["-c", "-p", "-e", "-g"];
 
 #[derive(Debug)]
@@ -46,8 +47,8 @@ impl FrontProgram for Nginx {
         words.trim_end().ends_with("worker process")
     }
 
-    /// A page also needs a connection for its client. Over HTTP/1.1 half of the connections go on to the server behind
-    /// (31 of 64 with 1.22.1 before a stopped pool), over HTTP/2 nearly all.
+    /// A page also needs a connection to its client. Over HTTP/1.1 half of the connections lead to the server behind
+    /// (31 of 64 with 1.22.1 before a stopped pool), over HTTP/2 nearly all of them.
     fn at_once(&self, files: &Files, n_workers: u32) -> Option<Count> {
         let (n, place) = match number(files, "worker_connections") {
             Some((n, path)) => (n, format!(", {}", path.display())),
@@ -70,7 +71,7 @@ impl FrontProgram for Nginx {
     }
 }
 
-/// The question for nginx's program, with the options of the running one.
+/// Returns the run of nginx's program, with the options of the running process.
 fn question(master: &Process, what: &str) -> Question {
     let words = [what, "-q"].map(str::to_owned).into_iter();
     Question {
@@ -81,7 +82,7 @@ fn question(master: &Process, what: &str) -> Question {
     }
 }
 
-/// Reads the options with which it was started from the title that it shows in place of its command line: `nginx:
+/// Reads the options with which nginx was started, from the title that it shows in place of its command line: `nginx:
 /// master process /usr/sbin/nginx -c /etc/nginx/nginx.conf`.
 pub(in crate::stack) fn options(shown: &str) -> Vec<String> {
     let words: Vec<&str> = shown.split_whitespace().collect();
@@ -92,7 +93,7 @@ pub(in crate::stack) fn options(shown: &str) -> Vec<String> {
             at += 1;
             continue;
         }
-        // A value with several words has lost its quotes: -g 'daemon off;'.
+        // The title shows a value with several words without its quotes, as in `-g daemon off;`.
         let rest = &words[at + 1..];
         let n_words = rest.iter().position(|it| it.starts_with('-'));
         let value = &rest[..n_words.unwrap_or(rest.len())];

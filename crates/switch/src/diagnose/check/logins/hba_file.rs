@@ -1,8 +1,8 @@
-//! The `pg_hba.conf` that a server reads.
+//! Finds and reads a PostgreSQL server's `pg_hba.conf`.
 //!
-//! The path of the file is a setting, given on the command line or in the configuration with all its included files; by
-//! default the file is in the data folder that the server was started with. A path that looptax cannot follow counts as
-//! a missing file.
+//! The file's path is a setting: it is on the command line, or in the configuration or a file that the configuration
+//! includes. By default the file is in the data folder with which the server was started. A path that looptax cannot
+//! follow counts as a missing file.
 //!
 //! # Source
 //! postgresql.org/docs/current/runtime-config-file-locations.html, config-setting.html, app-postgres.html.
@@ -14,9 +14,10 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use looptax_host::discover::{Process, Server};
 use looptax_host::{View, kernel, read_whole};
 
-/// More than the `pg_hba.conf` or configuration that people write. A longer file is not read at all.
+/// The largest `pg_hba.conf` or configuration that is read. People write shorter files; a longer file is not read at
+/// all.
 const MOST_BYTES: u64 = 1 << 20;
-/// How many levels deep configurations may include others. Source: PostgreSQL, `CONF_FILE_MAX_DEPTH`.
+/// How many levels deep configuration files may include others. Source: PostgreSQL, `CONF_FILE_MAX_DEPTH`.
 const MAX_DEPTH: usize = 10;
 
 #[derive(Debug)]
@@ -24,8 +25,8 @@ pub struct HbaFile {
     /// The file's path, as the server sees it.
     pub path: String,
     pub text: String,
-    /// Whether the file was changed since the server started. The change counts only after a reload, which looptax
-    /// cannot see from outside.
+    /// Whether the file was changed since the server started. The change takes effect only after a reload, and looptax
+    /// cannot see from outside whether the server was reloaded.
     pub is_changed: bool,
 }
 
@@ -45,8 +46,8 @@ pub fn hba_file(server: &Server) -> Option<HbaFile> {
     })
 }
 
-/// Returns when the server started. It makes its lock file before it reads the rules, and the third line holds the
-/// second.
+/// Returns when the server started. The server creates its lock file before it reads the rules, and the file's third
+/// line contains the start time in seconds.
 fn started(view: &View) -> Option<SystemTime> {
     let mut lock = view.open(Path::new("postmaster.pid")).ok()?;
     let made = lock.metadata().ok()?.created();
@@ -86,12 +87,12 @@ fn place(process: &Process, view: &View) -> Option<PathBuf> {
     }
     match found.map(PathBuf::from) {
         None => Some(folder.join("pg_hba.conf")),
-        // A relative path starts at the folder where the server was started, which is no longer known.
+        // A relative path starts at the folder in which the server was started, which looptax cannot find out any more.
         Some(path) => path.is_absolute().then_some(path),
     }
 }
 
-/// The files that a command line names.
+/// The paths in a server's command line.
 #[derive(Debug, Default, PartialEq, Eq)]
 struct Given {
     folder: Option<String>,
@@ -138,14 +139,14 @@ fn variable(process: &Process, name: &str) -> Option<String> {
     pairs.find(|(its, _)| *its == name).map(|(_, value)| value.to_owned())
 }
 
-/// Configuration files; the last setting of each name counts.
+/// The configuration files; if they set a name several times, the last setting counts.
 struct Configuration<'a> {
     view: &'a View,
     hba_file: Option<String>,
 }
 
 impl Configuration<'_> {
-    /// Reads a file with its included files; `None` if a part cannot be read or followed.
+    /// Reads a file with its included files; `None` if one of them cannot be read, or an include cannot be followed.
     fn file(&mut self, path: &Path, depth: usize) -> Option<()> {
         let is_near = depth <= MAX_DEPTH && path.is_absolute();
         let bytes = self.view.read(path, MOST_BYTES).ok();
@@ -194,7 +195,7 @@ fn name_of(line: &str) -> Option<(String, &str)> {
     (!name.is_empty()).then(|| (name.to_ascii_lowercase(), rest))
 }
 
-/// Returns the value, which is mostly in quotes; `None` if it has escapes.
+/// Returns a setting's value, which usually is in quotes; `None` if the value contains escapes.
 fn value_of(text: &str) -> Option<String> {
     let text = text.trim_start();
     let text = text.strip_prefix('=').unwrap_or(text).trim_start();
@@ -208,7 +209,7 @@ fn value_of(text: &str) -> Option<String> {
     (!value.is_empty() && !value.contains('\\')).then(|| value.to_owned())
 }
 
-/// Maps each byte of text that is not UTF-8 to a letter, so that different names stay different.
+/// Decodes text that is not UTF-8 byte by byte, each byte as one character, so that different names stay different.
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let bytes = error.as_bytes().iter();

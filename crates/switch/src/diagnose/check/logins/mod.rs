@@ -1,8 +1,8 @@
-//! One login over each endpoint, and what the server reports about it.
+//! Logs in once over each endpoint, and reports what the server answers.
 //!
-//! Read only, but a login leaves traces: a line in the server's log, a warmed password cache, a count. Over the socket
-//! looptax logs in with the client's rights if these reach the socket, since `peer` and `unix_socket` ask the kernel
-//! for the connecting user.
+//! Only reads, but a login leaves traces: a line in the server's log, a warmed password cache, a count. Over the socket
+//! looptax logs in with the client's rights if the client reaches the socket, because `peer` and `unix_socket` ask the
+//! kernel for the connecting user.
 
 mod hba_file;
 mod mysql;
@@ -44,7 +44,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     let mut login = login(sides.address);
     let log_in = |login: &Login| both(|| over_tcp(sides, login), || over_unix(sides, login));
     let (mut over_tcp, mut over_unix) = log_in(&login);
-    // The password comes from the environment, and no client with this address sends it.
+    // The password comes from the environment, and a client with this address sends no password.
     let is_needless = sides.address.password.is_none() && { over_tcp.conversation.as_ref() }
         .is_err_and(|why| why.is_needless_password);
     if is_needless {
@@ -74,7 +74,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     }
     let (tcp, unix) = both(|| identity(&mut over_tcp), || identity(&mut over_unix));
     let mut points = vec![match listens_on_both(sides) {
-        // The login may not ask, for example because an access list of Redis forbids it.
+        // The login may not have the right to ask, for example because of an access list of Redis.
         Some(point) if tcp.is_none() || unix.is_none() => point,
         _ => check::same_server(tcp.as_deref(), unix.as_deref(), &how),
     }];
@@ -110,7 +110,7 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     points
 }
 
-/// Returns the point about a listener that looptax does not trust with a login, since any process may listen there.
+/// Returns the point about a listener to which looptax does not send a login, because any process may listen there.
 fn stranger(opened: &Opened) -> Option<Point> {
     let why = opened.conversation.as_ref().err()?;
     let point = Point::new(
@@ -123,12 +123,12 @@ fn stranger(opened: &Opened) -> Option<Point> {
     why.is_of_stranger.then(|| point.with_next(TRUST_PEER))
 }
 
-/// Whether a server of this protocol has logins.
+/// Whether servers of this protocol authenticate their clients.
 pub(super) const fn has_logins(protocol: Protocol) -> bool {
     !matches!(protocol, Protocol::Fastcgi | Protocol::Http)
 }
 
-/// Returns what is known without a login, for a server that does not authenticate its clients.
+/// Returns the facts that are known without a login, for a server that does not authenticate its clients.
 pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
     let known = listens_on_both(sides).or_else(|| listens_elsewhere(sides));
     let point = known.unwrap_or_else(|| {
@@ -145,7 +145,7 @@ pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
     vec![point]
 }
 
-/// Points about the login of a client that already uses the socket, and about the encrypted sessions of its server.
+/// Returns points about the login of a client that already uses the socket, and about its server's encrypted sessions.
 pub(super) fn over_the_socket(sides: &Sides<'_>) -> Vec<Point> {
     let mut opened = over_unix(sides, &login(sides.address));
     opened.keep_unfit_login();
@@ -155,7 +155,7 @@ pub(super) fn over_the_socket(sides: &Sides<'_>) -> Vec<Point> {
     [login].into_iter().chain(conditions).chain(sealed).collect()
 }
 
-/// Returns the points about conditions in the address that libpq enforces.
+/// Returns the points about those conditions of the address that libpq enforces.
 fn conditions(sides: &Sides<'_>, over_unix: Option<&Opened>) -> Vec<Point> {
     let method = over_unix.and_then(|it| it.conversation.as_ref().ok()?.method());
     let user = sides.server.map(|it| user_name(it.process.uid));
@@ -188,9 +188,10 @@ fn of_login(opened: &Opened, sides: &Sides<'_>) -> Point {
     point(PointCode::LoginFailsOverSocket, Outcome::Fail, what).with_next(next)
 }
 
-/// Returns what is known without a login if the user or the password is missing: looptax does not guess them.
+/// Returns the facts that are known without a login, if the user or the password is missing; looptax does not guess
+/// them.
 pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
-    // If no password is in use, looptax has nothing to guess.
+    // Redis and memcached may need no password at all, so looptax tries a login without one.
     if let Protocol::Redis | Protocol::Memcached = sides.address.protocol {
         let tried = points(sides);
         if tried.iter().any(|it| it.code == PointCode::LoginWorks) {
@@ -226,14 +227,14 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
     points
 }
 
-/// The password in the address, else the one that was given for this address.
+/// Returns the password in the address, else the password in `LOOPTAX_PASSWORD`.
 pub(crate) fn password_of(address: &Address) -> Secret {
     let given = || std::env::var("LOOPTAX_PASSWORD").unwrap_or_default();
     let own = address.password.clone();
     own.unwrap_or_else(|| Secret::new(given()))
 }
 
-/// The login that an address means.
+/// Returns the login that an address describes.
 pub(crate) fn login(address: &Address) -> Login {
     let usual = match address.protocol {
         Protocol::Postgres => "postgres",
@@ -254,7 +255,8 @@ pub(crate) fn login(address: &Address) -> Login {
     }
 }
 
-/// Connects from the client's network namespace, in a thread that enters it: every namespace has its own loopback.
+/// Connects from the client's network namespace, in a thread that enters it, because every namespace has its own
+/// loopback.
 fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
     let endpoint = Endpoint::Tcp(sides.tcp);
     let place = sides.client.other_network();
@@ -275,8 +277,8 @@ fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
     Opened { conversation: opened, database_refusal, whom: "ourselves".to_owned(), is_met: true, unfit: Vec::new() }
 }
 
-/// Uses TCP and the socket at the same time: a server that hangs is silent over both, so looptax waits for it only
-/// once.
+/// Runs the requests over TCP and over the socket at the same time. A server that hangs is silent over both, so looptax
+/// has to wait only once.
 fn both<T: Send>(over_tcp: impl FnOnce() -> T + Send, over_unix: impl FnOnce() -> T) -> (T, T) {
     thread::scope(|scope| {
         let asking = scope.spawn(over_tcp);
@@ -296,7 +298,8 @@ fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Resu
     })
 }
 
-/// Logs in over the socket, in a thread with the client's rights; with our own if the client cannot reach the socket.
+/// Logs in over the socket, in a thread with the client's rights. If the client cannot reach the socket, uses looptax's
+/// own rights.
 fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     let client = sides.is_reachable.then_some(sides.client);
     let rights = client.and_then(|client| client.rights.as_ref());
@@ -330,7 +333,7 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     }
 }
 
-/// Whether TCP has to use TLS, must not use it, or uses it if the server requires it.
+/// Returns whether the connection uses TLS always (only over TCP), never, or only if the server requires it.
 pub(crate) fn sealing(address: &Address, endpoint: &Endpoint) -> Sealing {
     match (&address.tls, &address.no_tls) {
         (Some(_), _) if matches!(endpoint, Endpoint::Tcp(_)) => Sealing::Always,
@@ -339,8 +342,8 @@ pub(crate) fn sealing(address: &Address, endpoint: &Endpoint) -> Sealing {
     }
 }
 
-/// Logs in. Uses TLS if the URL demands it for TCP, or if the server refuses the login without TLS. Leaves the database
-/// out if the account may not use it, and then also returns the server's refusal.
+/// Logs in. Uses TLS if the URL demands TLS over TCP, or if the server refuses a login without TLS. If the account may
+/// not use the database, logs in without the database and also returns the server's refusal.
 fn open(address: &Address, endpoint: &Endpoint, login: &Login) -> (Result<Conversation, PathError>, Option<String>) {
     let sealing = sealing(address, endpoint);
     let (protocol, limits) = (address.protocol, Limits::default());
@@ -357,7 +360,7 @@ fn open(address: &Address, endpoint: &Endpoint, login: &Login) -> (Result<Conver
     (log_in(&without), Some(refused.words))
 }
 
-/// Returns what the kernel reports about both endpoints, if the same process listens on them.
+/// Returns the kernel's report on both endpoints, if the same process listens on both.
 fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
     let server = sides.server?;
     let file = Path::new(&sides.socket.file);
@@ -372,9 +375,10 @@ fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
     ))
 }
 
-/// Returns what the kernel reports about both endpoints, if the process on the socket does not listen on the port.
+/// Returns the kernel's report on both endpoints, if the process that listens on the socket does not listen on the
+/// port.
 fn listens_elsewhere(sides: &Sides<'_>) -> Option<Point> {
-    // Our lists do not have the ports of another network namespace.
+    // looptax's lists do not contain the ports of another network namespace.
     if sides.client.other_network().is_some() {
         return None;
     }
@@ -401,8 +405,8 @@ fn identity(opened: &mut Opened) -> Option<String> {
     match conversation.server_view(&[id]) {
         Ok(view) => Some(view.identity),
         Err(error) => {
-            // A server that withholds facts, from all accounts or from this one, has not given a wrong answer; the
-            // points about the account report refusals of MySQL and PostgreSQL.
+            // A server that withholds facts has not given a wrong answer, whether it withholds them from all accounts
+            // or only from this one. For MySQL and PostgreSQL the points about the account report its refusals.
             let is_told_below = matches!(conversation.protocol(), Protocol::Mysql | Protocol::Postgres);
             let is_refused = error.refusal().is_some() && is_told_below;
             if !error.is_untold() && !is_refused {
@@ -413,7 +417,8 @@ fn identity(opened: &mut Opened) -> Option<String> {
     }
 }
 
-/// Returns the point for answers that do not fit the request: a listener that accepts every login may answer anything.
+/// Returns the point for answers that do not fit their requests. A listener that accepts every login may answer
+/// anything.
 fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
     let mut told = opened.iter().flat_map(|it| &it.unfit);
     let first = told.next()?;
@@ -432,13 +437,13 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
     ))
 }
 
-/// Whether the login works over both endpoints. For Redis and memcached this is all that can be known, and a role of
-/// PostgreSQL is the same one over both.
+/// Reports whether the login works over both endpoints. For Redis and memcached looptax can know nothing more. In
+/// PostgreSQL a role is the same over both endpoints.
 fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
     let is_client = sides.is_reachable || sides.client.rights.is_none();
     let (code, outcome, what) = match (&tcp.conversation, &unix.conversation) {
         (Ok(_), Ok(_)) => (PointCode::LoginWorks, Outcome::Pass, "the login works over both".to_owned()),
-        // The reason may be that looptax is not the client's user.
+        // The login over the socket may have failed only because looptax does not run as the client's user.
         (Ok(_), Err(why)) if !is_client => (
             PointCode::LoginFailsForUs,
             Outcome::Unknown,

@@ -1,4 +1,4 @@
-//! Facts that MySQL and MariaDB report about an account.
+//! Collects facts that MySQL and MariaDB report about an account.
 
 use looptax_advise::check::{
     self, Effective, MysqlAccount, MysqlLogin, Refusal, Rights, Server as Rules, mysql_account,
@@ -9,7 +9,7 @@ use looptax_wire::{Login, WireError};
 
 use super::sides::{Opened, Refused};
 
-/// Points about the account over both endpoints, and about what it demands.
+/// Returns points about the account over both endpoints, and about what the account demands of a connection.
 pub(super) fn points(tcp: &mut Opened, unix: &mut Opened, as_whom: &Login) -> Vec<Point> {
     let (user, database) = (&*as_whom.user, as_whom.database.as_deref());
     let (over_tcp, over_unix) = (login(tcp, database), login(unix, database));
@@ -20,14 +20,14 @@ pub(super) fn points(tcp: &mut Opened, unix: &mut Opened, as_whom: &Login) -> Ve
     points
 }
 
-/// The account and its rights over one transport.
+/// Returns the account and its rights, as the server reports them over one transport.
 fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
     let needs_tls = opened.is_sealed();
     let conversation = match &mut opened.conversation {
         Ok(conversation) => conversation,
         Err(why) => return refused(why),
     };
-    // With an expired password a login works, but every statement fails.
+    // If the password has expired, the login works, but every statement fails.
     let account = match conversation.cell("SELECT CURRENT_USER()") {
         Err(error @ WireError::Server { .. }) => return refused(&Refused::from(&error)),
         account => account.and_then(|it| fitting(conversation, it, "an account", is_account)),
@@ -39,7 +39,7 @@ fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
     });
     let version = version.unwrap_or_default();
     let server = if version.contains("MariaDB") { Rules::Mariadb } else { Rules::Mysql };
-    // A server that does not know the variable does not have the feature.
+    // A server that does not know the variable `partial_revokes` does not have this feature.
     let has_plain_names = opened.ask(|it| flag(it, "SELECT @@partial_revokes"));
     let has_plain_names = has_plain_names.unwrap_or(false);
     let grants = opened.ask_surely(|it| {
@@ -48,7 +48,7 @@ fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
         is_told.then_some(grants).ok_or_else(|| it.unfit("grants", "others"))
     });
     let rights = Rights::read(&grants.unwrap_or_default(), server, has_plain_names);
-    // NULL, `NONE`, or an error of a version without roles.
+    // The current role may be NULL or `NONE`; versions without roles return an error.
     let role = opened.ask(|it| it.cell_or_null("SELECT CURRENT_ROLE()"));
     let role = role.flatten().unwrap_or_default();
     let has_active_role = !matches!(role.as_str(), "" | "NONE");
@@ -76,19 +76,19 @@ fn login(opened: &mut Opened, database: Option<&str>) -> MysqlLogin {
     }
 }
 
-/// `app@localhost`; the anonymous account has no name.
+/// Whether a text looks like an account, such as `app@localhost`; the anonymous account has no name before the `@`.
 fn is_account(text: &str) -> bool {
     let host = text.rsplit_once('@').map(|it| it.1);
     host.is_some_and(|it| !it.is_empty())
 }
 
-/// Whether it is a line of `SHOW GRANTS`. There MariaDB also reports the role that each login gets, and MySQL what a
-/// grant does not cover.
+/// Whether a line belongs to the output of `SHOW GRANTS`. Besides grants, MariaDB also shows the role that each login
+/// gets, and MySQL shows exceptions from a grant.
 fn is_grant(line: &str) -> bool {
     ["GRANT ", "REVOKE ", "SET DEFAULT ROLE "].iter().any(|it| line.starts_with(it))
 }
 
-/// Returns the text if it has the expected form.
+/// Returns the text if it has the expected form, else an error.
 fn fitting(
     conversation: &Conversation,
     text: String,
@@ -107,8 +107,8 @@ fn flag(conversation: &mut Conversation, sql: &str) -> Result<bool, WireError> {
     }
 }
 
-/// Returns what the server reports about the columns of the database, or of all databases that are not the server's
-/// own. With many tables this takes long, so it has a time limit.
+/// Returns what the server reports about the columns of the database, or of all databases other than the server's own.
+/// With many tables this query takes long, so it has a time limit.
 fn effective(opened: &mut Opened, server: Rules, database: Option<&str>) -> Option<Effective> {
     let (limit, hint) = match server {
         Rules::Mariadb => ("SET STATEMENT max_statement_time=3 FOR ", ""),
@@ -130,7 +130,7 @@ fn effective(opened: &mut Opened, server: Rules, database: Option<&str>) -> Opti
     if rows.len() == MOST_COLUMNS {
         return None;
     }
-    // A column without any rights may have no text.
+    // A column's text may be NULL if the account has no rights to the column.
     let text = |cell: Option<String>| cell.unwrap_or_default();
     Some(Effective::read(rows.into_iter().map(|row| row.map(text))))
 }
@@ -141,7 +141,8 @@ fn refused(why: &Refused) -> MysqlLogin {
     MysqlLogin { refusal: Some(Refusal::from(why)), ..MysqlLogin::default() }
 }
 
-/// `VIA ed25519 USING …`, `WITH 'caching_sha2_password' AS …`; empty for `BY PASSWORD '…'`.
+/// Returns the plugin in a text such as `VIA ed25519 USING …` or `WITH 'caching_sha2_password' AS …`; empty for `BY
+/// PASSWORD '…'`.
 fn plugin(how: &str) -> String {
     let mut words = how.split_whitespace();
     match words.next() {
@@ -150,7 +151,7 @@ fn plugin(how: &str) -> String {
     }
 }
 
-/// Returns the rows of `mysql.user` for this user, as far as the login may read them.
+/// Returns the rows of `mysql.user` for this user, if the login may read them.
 fn accounts(tcp: &mut Opened, unix: &mut Opened, user: &str) -> Vec<MysqlAccount> {
     let quoted = user.replace('\\', "\\\\").replace('\'', "''");
     let sql = format!("SELECT host, plugin, ssl_type FROM mysql.user WHERE user = '{quoted}'");
@@ -164,7 +165,7 @@ fn accounts(tcp: &mut Opened, unix: &mut Opened, user: &str) -> Vec<MysqlAccount
     rows.into_iter().flatten().map(account).collect()
 }
 
-/// Whether the server refuses every client that uses neither TLS nor a socket; `None` if it did not answer.
+/// Whether the server refuses every client that uses neither TLS nor a socket; `None` if the server did not answer.
 fn requires_secure_transport(tcp: &mut Opened, unix: &mut Opened) -> Option<bool> {
     either(tcp, unix)?.ask(|it| flag(it, "SELECT @@require_secure_transport"))
 }

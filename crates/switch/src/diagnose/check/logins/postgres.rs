@@ -1,4 +1,4 @@
-//! Which line of PostgreSQL's `pg_hba.conf` admits a role.
+//! Determines which line of PostgreSQL's `pg_hba.conf` admits a role.
 
 use looptax_advise::check::{Hba, Known, Refusal, SocketLine, postgres_logins, postgres_rules};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
@@ -6,17 +6,17 @@ use looptax_model::record::{Outcome, Point, PointCode, Topic};
 use super::hba_file;
 use super::sides::{Opened, Sides};
 
-/// The first version whose rules have patterns.
+/// The first version whose rules may contain patterns.
 const WITH_PATTERNS: u32 = 160_000;
 
-/// Points about the login over both endpoints, and about the rules that decide it.
+/// Returns points about the login over both endpoints, and about the rules that decide the login.
 pub(super) fn points(
     login: Point,
     (tcp, unix): (&mut Opened, &mut Opened),
     sides: &Sides<'_>,
     user: &str,
 ) -> Vec<Point> {
-    // A pooler has its own rules, in another file.
+    // A pooler has its own rules, in a file of its own format.
     if sides.is_pooler() {
         return vec![login];
     }
@@ -26,12 +26,13 @@ pub(super) fn points(
     postgres_logins(login, rules, refusal.as_ref(), line)
 }
 
-/// Returns what the rules show without a login.
+/// Returns what the rules show if looptax does not log in.
 pub(super) fn rules_unasked(sides: &Sides<'_>, user: &str) -> Point {
     rules(sides, user, None).0
 }
 
-/// Returns which lines decide, if the file can be read, and a line for the socket that admits the same logins as TCP.
+/// Returns a point about the rules that decide, if looptax can read the file, and a line that admits over the socket
+/// the same logins as TCP.
 fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, SocketLine) {
     let database = sides.address.database.as_deref().unwrap_or(user);
     let file = sides.server.and_then(hba_file);
@@ -56,7 +57,8 @@ fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, 
     (point, line)
 }
 
-/// Settles open questions with statements that any role may use; what the server does not answer stays open.
+/// Resolves what the file leaves open, with statements that any role may run. If the server does not answer one, that
+/// question stays open.
 fn settle(hba: &mut Hba, user: &str, database: &str, opened: &mut Opened) {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let of_user = quoted(user);

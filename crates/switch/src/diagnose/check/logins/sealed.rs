@@ -1,6 +1,6 @@
-//! Which sessions of this machine a server lists as encrypted.
+//! Determines which sessions from this machine are encrypted, according to the server's list.
 //!
-//! It reports only the sessions that the login may see: without rights on the server's lists it reports nothing.
+//! The server lists only the sessions that the login may see; without rights to the list, there are no points.
 
 use std::net::IpAddr;
 
@@ -10,10 +10,10 @@ use looptax_model::record::Point;
 
 use super::sides::{Opened, Sides};
 
-/// Read at most this many sessions.
+/// The maximum number of sessions that are read.
 const MOST_SESSIONS: usize = 1_000;
 
-/// The encrypted sessions, except our own.
+/// Returns points about the encrypted sessions, without looptax's own sessions.
 pub(super) fn points(opened: &mut [&mut Opened], sides: &Sides<'_>) -> Vec<Point> {
     let own: Vec<String> =
         opened.iter().filter_map(|it| Some(it.conversation.as_ref().ok()?.connection_id().to_string())).collect();
@@ -24,14 +24,14 @@ pub(super) fn points(opened: &mut [&mut Opened], sides: &Sides<'_>) -> Vec<Point
     let address = sides.address;
     let (sessions, port) = match address.protocol {
         Protocol::Mysql => (mysql(asked, &own), "SELECT @@port"),
-        // A pooler's sessions are not the sessions of its server.
+        // A pooler's sessions are not its server's sessions.
         Protocol::Postgres if !sides.is_pooler() => (postgres(asked, &own), "SELECT current_setting('port')"),
         _ => return Vec::new(),
     };
     if sessions.is_empty() {
         return Vec::new();
     }
-    // An address that is a socket has only the usual port.
+    // If the address is a socket, it has only the usual port, so the server is asked for its real port.
     let port = asked.ask(|it| it.number::<u16>(port)).unwrap_or_else(|| sides.tcp.port());
     let user = address.user.as_deref().unwrap_or("USER");
     let target = format!("{}://{user}@127.0.0.1:{port}/", address.protocol);
@@ -39,7 +39,7 @@ pub(super) fn points(opened: &mut [&mut Opened], sides: &Sides<'_>) -> Vec<Point
     check::sealed_sessions(&kind, &target, &sessions)
 }
 
-/// Returns nothing if the Performance Schema is off, which is MariaDB's default.
+/// Returns the encrypted sessions; empty if the Performance Schema is off, which is MariaDB's default.
 fn mysql(asked: &mut Opened, own: &str) -> Vec<SealedSession> {
     let attribute = |name: &str| {
         format!(
@@ -56,7 +56,7 @@ fn mysql(asked: &mut Opened, own: &str) -> Vec<SealedSession> {
     );
     let rows = asked.ask(|it| it.rows::<4>(&sql)).unwrap_or_default();
     let session = |[user, host, program, library]: [Option<String>; 4]| {
-        // For a session over TCP, `localhost` has a port after it.
+        // For a session over TCP, the column has a port after the host, also after `localhost`.
         let host = host?;
         let over_tcp = host.rsplit_once(':').map(|it| it.0);
         (host == "localhost" || over_tcp.is_some_and(is_loopback)).then(|| SealedSession {

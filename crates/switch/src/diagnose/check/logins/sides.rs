@@ -1,4 +1,4 @@
-//! The facts known before the logins over TCP and over the socket, and the results of each login.
+//! Holds the facts that are known before the logins over TCP and over the socket, and the results of the logins.
 //!
 //! Plain data for `logins` and for the code of each protocol.
 
@@ -15,46 +15,48 @@ use looptax_wire::WireError;
 use crate::diagnose::check::client::Client;
 use crate::diagnose::socket_of::SocketOf;
 
-/// A login to compare over both transports: who logs in, and where each transport leads.
+/// A login that is compared over both transports: who logs in, and where each transport leads.
 pub(in crate::diagnose::check) struct Sides<'a> {
     pub address: &'a Address,
     pub tcp: SocketAddr,
     pub socket: &'a SocketOf,
     pub server: Option<&'a Server>,
     pub client: &'a Client,
-    /// Whether the client reaches the socket. If not, looptax logs in as its own user, so that it can report the rest.
+    /// Whether the client reaches the socket. If it does not, looptax logs in as its own user, to be able to report the
+    /// rest.
     pub is_reachable: bool,
 }
 
 impl Sides<'_> {
-    /// Whether the listener hands logins on and does not use PostgreSQL's rules.
+    /// Whether the listener passes logins on to another server and does not use PostgreSQL's rules.
     pub(in crate::diagnose::check) fn is_pooler(&self) -> bool {
         self.server.is_some_and(|it| it.kind.is_pooler())
     }
 }
 
-/// A connection that is logged in, or the reason why it is not.
+/// A connection with a successful login, or the reason why the login failed.
 pub(in crate::diagnose::check) struct Opened {
     pub conversation: Result<Conversation, Refused>,
-    /// The server's refusal of the database, if it allows a login only without that database.
+    /// The server's refusal of the database, if the account can log in only without that database.
     pub database_refusal: Option<String>,
-    /// The user that logged in, for a person.
+    /// The user that logged in, in words for a person.
     pub whom: String,
-    /// Whether a listener answered; it may still have refused the login.
+    /// Whether a server answered; it may still have refused the login.
     pub is_met: bool,
     /// Descriptions of answers that do not fit their requests.
     pub unfit: Vec<String>,
 }
 
 impl Opened {
-    /// Keeps the reason why the login failed, if the listener is not a server of this kind.
+    /// Notes the reason why the login failed as an unfit answer, if the listener is not a server of this kind.
     pub(in crate::diagnose::check) fn keep_unfit_login(&mut self) {
         let why = self.conversation.as_ref().err();
         let unfit = why.filter(|it| it.is_unfit).map(|it| it.words.clone());
         self.unfit.extend(unfit);
     }
 
-    /// Returns the server's answer; `None` if it refused. Keeps any other error, since nothing is known in that case.
+    /// Returns the server's answer; `None` if the server refused. Notes any other error, because it leaves the fact
+    /// unknown.
     pub(in crate::diagnose::check) fn told<T>(&mut self, answer: Result<T, WireError>) -> Option<T> {
         match answer {
             Ok(told) => Some(told),
@@ -66,7 +68,8 @@ impl Opened {
         }
     }
 
-    /// Like [`Self::told`], for facts that every server reports to every account.
+    /// Returns the server's answer like [`Self::told`], and also notes a refusal: every server reports such facts to
+    /// every account.
     pub(in crate::diagnose::check) fn must_tell<T>(&mut self, answer: Result<T, WireError>) -> Option<T> {
         if let Err(refusal @ WireError::Server { .. }) = &answer {
             self.unfit.push(with_causes(refusal));
@@ -74,7 +77,7 @@ impl Opened {
         self.told(answer)
     }
 
-    /// Runs a request, if the login worked.
+    /// Sends a request if the login worked; returns the answer like [`Self::told`].
     pub(in crate::diagnose::check) fn ask<T>(
         &mut self,
         question: impl FnOnce(&mut Conversation) -> Result<T, WireError>,
@@ -83,7 +86,8 @@ impl Opened {
         self.told(answer)
     }
 
-    /// Requests facts that every server reports to every account.
+    /// Sends a request for facts that every server reports to every account; returns the answer like
+    /// [`Self::must_tell`].
     pub(in crate::diagnose::check) fn ask_surely<T>(
         &mut self,
         question: impl FnOnce(&mut Conversation) -> Result<T, WireError>,
@@ -101,7 +105,7 @@ impl Opened {
 }
 
 impl Drop for Opened {
-    /// Ends the session as a client should.
+    /// Ends the session with the protocol's closing message.
     fn drop(&mut self) {
         let left = Refused::before_the_server(String::new());
         if let Ok(conversation) = std::mem::replace(&mut self.conversation, Err(left)) {
@@ -113,18 +117,18 @@ impl Drop for Opened {
 #[derive(Debug, Clone)]
 pub(in crate::diagnose::check) struct Refused {
     pub words: String,
-    /// The server's own error code; `None` if it sent no such answer.
+    /// The server's own error code; `None` if the server sent no error.
     pub code: Option<String>,
-    /// Whether it failed because of a password that the server does not need.
+    /// Whether the login failed because of a password that the server does not need.
     pub is_needless_password: bool,
-    /// Whether the login was not tried, because nothing proves that the expected server listens there.
+    /// Whether looptax did not try the login, because nothing proves that the expected server listens there.
     pub is_of_stranger: bool,
-    /// Whether the answer does not come from a server of this kind.
+    /// Whether the answer cannot come from a server of this kind.
     pub is_unfit: bool,
 }
 
 impl Refused {
-    /// A failure before the server was reached.
+    /// Returns a failure that happened before the server was reached.
     pub(in crate::diagnose::check) fn before_the_server(words: String) -> Self {
         Self { words, code: None, is_needless_password: false, is_of_stranger: false, is_unfit: false }
     }

@@ -1,4 +1,4 @@
-//! Chains of made-up looks.
+//! Tests chains on invented surveys.
 
 use looptax_host::discover::{OtherConnections, Process, Server, Service, Stack};
 use looptax_model::dsn::Kind;
@@ -10,8 +10,8 @@ fn process(pid: u32) -> Process {
     Process { pid, ..own }
 }
 
-/// Builds a survey of servers and others by name, and of the links from client to server; a process's number is its
-/// place.
+/// Builds a survey from kinds of servers, names of other processes, and links from client to server; a process's pid is
+/// its index.
 fn survey(servers: &[Kind], others: &[&str], links: &[(usize, usize)]) -> Survey {
     let places = (0..).zip(servers);
     let listed = places.map(|(pid, kind)| Server {
@@ -103,7 +103,7 @@ fn services_that_ask_each_other_end_in_one_chain() {
 fn a_cost_that_nobody_measured_is_named_by_its_kind() {
     let survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
     let found = chains(&survey, None, None, &[], &[of_mariadb(3.0, true)]);
-    // None of its connections is open.
+    // No connection to the application is open.
     assert_eq!(found[0].kinds_without_connection_cost, ["php-fpm"]);
     assert_eq!(found[0].cpu_ms_per_s, None);
 }
@@ -121,7 +121,8 @@ fn of_mariadb(us: f64, is_per_connection: bool) -> CostSource {
     }
 }
 
-/// The cost of PHP's requests to MariaDB, at these rates, and the kinds without one of either sort.
+/// Returns the cost of PHP's requests to MariaDB at these rates, and for each of the two kinds of requests whether its
+/// cost is missing.
 fn priced(open: f64, closed: f64, sources: &[CostSource]) -> (Option<f64>, [bool; 2]) {
     let survey = survey(&PHP, &["nginx"], &[(4, 0), (0, 1)]);
     let view = View { survey: &survey, rates: None, counts: None, sealed: &[], sources };
@@ -159,8 +160,8 @@ fn encrypted_requests_have_the_price_of_tls_and_without_one_that_of_plain_tcp() 
     assert_eq!([false, true].map(|it| source_of(asked(it), &both[1..])), [None, Some(0)]);
 }
 
-/// Two programs at one pooler, at these rates, `None` for one over the socket: what each is charged of the
-/// pooler's 100 requests per second, as a part.
+/// For two programs at one pooler, with these rates (`None` for a program over the socket), returns the share of the
+/// pooler's 100 requests per second that each program is charged.
 fn parts_of(rates: [Option<f64>; 2]) -> [Option<f64>; 2] {
     let kinds = [Kind::Pgbouncer, Kind::Postgres];
     let survey = survey(&kinds, &["ruby", "idle"], &[(2, 0), (3, 0), (0, 1)]);
@@ -190,7 +191,7 @@ fn a_way_that_several_chains_begin_with_is_nobodys_alone() {
     assert_eq!(found[0].hops[0].share, None);
 }
 
-/// Of a connection to MariaDB that is gone, in the network namespace of the test.
+/// Returns a closed connection to MariaDB in the network namespace of the test.
 fn closed() -> Closed {
     let network = process(0).network.unwrap();
     Closed { network, client: "127.0.0.1:40000".parse().unwrap(), server: "127.0.0.1:3306".parse().unwrap() }
@@ -203,7 +204,7 @@ fn r25_a_server_whose_connections_nobody_was_seen_to_hold_may_be_missing() {
     assert!(missing(&survey).is_empty());
     survey.others[1].closed.insert(closed());
     assert_eq!(missing(&survey), [1]);
-    // Connections that another process was seen to hold were that process's own.
+    // If another process was seen to hold the connections, they were that process's own connections.
     survey.stack.links.push(Link { client: Some(3), server: 1, n_passing: 2, ..survey.stack.links[0].clone() });
     assert!(missing(&survey).is_empty());
 }

@@ -1,4 +1,4 @@
-//! The texts of nginx's copies: ports, TLS, several servers, quotes. Called by the test runner.
+//! Tests the texts of nginx's copies: ports, TLS, several servers, quotes.
 
 use super::*;
 
@@ -17,7 +17,7 @@ http {
 stream { server { listen 3306; proxy_pass db:3306; } }
 ";
 
-/// Files with this site, copied with private ports from 1 on; the text, and the ports.
+/// Copies files that contain this site, with private ports from 1 on; returns the text and the ports.
 #[track_caller]
 fn copy(site: &str) -> Result<SiteText, String> {
     let text = MAIN.replace("«site»", site);
@@ -36,7 +36,7 @@ fn copy(site: &str) -> Result<SiteText, String> {
     copied(&text, &edits.into_iter().collect::<Vec<_>>(), &wanted, &mut free)
 }
 
-/// The server blocks of a copy, without needless blanks.
+/// Returns the server blocks of a copy, without unnecessary blanks.
 fn servers(found: &SiteText) -> String {
     let words: Vec<&str> = found.text.split_whitespace().collect();
     let all = words.join(" ");
