@@ -89,12 +89,12 @@ pub enum WireError {
 /// In errors, the name of a server's request that would expose the password.
 pub(crate) const READABLE: &str = "a password that others could read on the way";
 
-/// At most this many characters of the peer's text are repeated: a line or two on a terminal.
+/// Highest number of characters of the peer's text that an error contains: a line or two on a terminal.
 const PRINTABLE_CHARS: usize = 200;
 
-/// The peer's bytes as text that is safe to print: control characters, invisible characters and bytes that are not
-/// UTF-8 are escaped, this process's passwords become stars, and a text of 200 characters or more is cut and ends in
-/// `…`.
+/// Returns the peer's bytes as text that is safe to print. Control characters, invisible characters and bytes that are
+/// not UTF-8 are escaped, this process's passwords become stars, and a text of 200 characters or more is cut and ends
+/// in `…`.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     let mut text = String::new();
     let mut n_chars = 0;
@@ -116,7 +116,8 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
     text
 }
 
-/// One character, escaped unless it is visible. Quotes stay unescaped: neither a shell nor a parser reads the text.
+/// Returns one character, escaped unless it is visible. Quotes are not escaped, because neither a shell nor a parser
+/// reads the text.
 fn escaped(found: char) -> String {
     match found {
         '"' | '\'' => found.to_string(),
@@ -129,15 +130,15 @@ fn escaped(found: char) -> String {
 impl Explain for WireError {}
 
 impl WireError {
-    /// The error for a peer that sent `found` instead of `expected`.
+    /// Returns the error for a peer that sent `found` instead of `expected`.
     pub fn malformed(protocol: &'static str, action: &'static str, expected: &'static str, found: &[u8]) -> Self {
         Self::Malformed { protocol, action, expected, found: printable(found) }
     }
 
     /// Whether a login may have ended this way because the server accepts no more connections.
     ///
-    /// Redis sends a message about it, which can get lost because Redis closes the connection before it has read
-    /// anything.
+    /// Redis sends a message about this, but the message can get lost, because Redis closes the connection before it
+    /// has read anything.
     pub fn may_be_crowding(&self) -> bool {
         match self {
             Self::Closed { .. } => true,

@@ -1,9 +1,10 @@
-//! The protocol of the built-in server: fixed sizes, the key sent back, and no computation.
+//! The protocol of the built-in echo server: messages have fixed sizes, and the server sends the key back without any
+//! computation.
 //!
-//! The client opens with [`Hello`], and the server answers with [`Welcome`]; after that it answers each request with
-//! one reply that starts with the request's key. A request is a message of fixed size, or a stream of bytes whose first
-//! eight are the key. The codec is hot: no lock, no system call, and no allocation unless there are more requests in
-//! flight than stated. Called by bench, and by servers for the other end.
+//! The client opens with [`Hello`], and the server answers with [`Welcome`]. After that the server answers each request
+//! with one reply that starts with the request's key. A request is a message of fixed size, or a stream of bytes whose
+//! first eight are the key. The codec runs in the measured loop: no lock, no system call, and no allocation unless more
+//! requests are in flight than stated. Called by bench, and by servers for the other end.
 
 mod codec;
 mod fault;
@@ -32,7 +33,8 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// Greets the server. `timeout_hint` is the stream's own time limit, for error messages.
+    /// Sends the client's greeting and reads the server's. `timeout_hint` is the stream's own time limit, for error
+    /// messages.
     ///
     /// # Errors
     /// [`WireError::Malformed`] if `hello` is out of bounds or the peer is not an echo server; `Timeout`, `Closed`,
@@ -59,7 +61,7 @@ impl<S: Stream> Connection<S> {
         self.welcome.pid
     }
 
-    /// The requests and replies of this connection. A stream is sent in writes of `write_bytes` bytes.
+    /// Returns the codec for this connection. A stream is sent in writes of `write_bytes` bytes.
     pub fn codec(&self, write_bytes: u32) -> EchoCodec {
         match self.hello.traffic {
             Traffic::PingPong { request_bytes, reply_bytes } => EchoCodec::ping_pong(request_bytes, reply_bytes),

@@ -30,12 +30,12 @@ pub struct Asked<'a> {
     pub upload_bytes: Option<usize>,
     /// The expected length of the page in bytes, if known.
     pub answer_bytes: Option<u64>,
-    /// Whether the connection is to end after the answer, which is nginx's default.
+    /// Whether the connection is to end after the answer. This is nginx's default.
     pub is_last: bool,
 }
 
 impl<'a> Asked<'a> {
-    /// A GET on a connection that stays open; the answer may have any length.
+    /// Returns a GET request on a connection that stays open; the answer may have any length.
     pub fn script(script: &'a str) -> Self {
         Self { script, query: "", upload_bytes: None, answer_bytes: None, is_last: false }
     }
@@ -50,7 +50,7 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// A connection on which no request was sent yet.
+    /// Returns a connection on which no request has been sent yet.
     pub fn silent(stream: S, folder: &str) -> Self {
         Self { stream, folder: folder.to_owned(), worker: None }
     }
@@ -106,7 +106,7 @@ impl<S: Stream> Connection<S> {
         number.ok_or_else(|| malformed("a pool's status", &output))
     }
 
-    /// The id of the process that answers; `None` if it was not requested.
+    /// Returns the id of the process that answers; `None` if the id was not requested.
     pub fn worker(&self) -> Option<u32> {
         self.worker
     }
@@ -122,7 +122,7 @@ impl<S: Stream> Connection<S> {
     }
 }
 
-/// The same request, sent as often as needed.
+/// One request that is sent as often as needed.
 #[derive(Debug, Clone)]
 pub struct Page {
     request: Vec<u8>,
@@ -222,7 +222,7 @@ impl Codec for Page {
             at += n_record;
         }
         if at <= KEPT_BYTES {
-            // The answer is still short, so all of it is read again when more has arrived.
+            // The answer is still short, so it is read again from its start when more bytes have arrived.
             (self.has_head, self.n_body) = before;
         } else {
             self.n_passed = at;
@@ -249,7 +249,7 @@ fn next_record(bytes: &[u8]) -> Result<Option<(u8, usize, usize)>, WireError> {
     Ok((bytes.len() >= n_record).then_some((kind, n_content, n_record)))
 }
 
-/// The length of the headers, all of which PHP sends in its first record.
+/// Returns the length of the headers. PHP sends all of them in its first record.
 fn head_bytes(content: &[u8]) -> Result<usize, WireError> {
     const STATUS: &[u8] = b"Status: ";
     let Some(at) = content.windows(4).position(|it| it == b"\r\n\r\n") else {
@@ -324,7 +324,7 @@ mod tests {
         record(END_REQUEST, &[0; 8])
     }
 
-    /// All answers in what comes in pieces of `n_piece` bytes: their data.
+    /// Feeds all answers in pieces of `n_piece` bytes, and returns the data of each answer.
     fn read(page: &mut Page, answers: &[u8], n_piece: usize) -> Result<Vec<Vec<u8>>, WireError> {
         let (mut received, mut found) = (Vec::new(), Vec::new());
         for piece in answers.chunks(n_piece) {
