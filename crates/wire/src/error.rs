@@ -86,7 +86,7 @@ pub enum WireError {
     Unsupported { what: String },
 }
 
-/// In errors, the name of a server's request that would expose the password.
+/// Description of a password that others could read, for errors about a server that requests such a password.
 pub(crate) const READABLE: &str = "a password that others could read on the way";
 
 /// Highest number of characters of the peer's text that an error contains: a line or two on a terminal.

@@ -13,7 +13,7 @@ const LINE_BYTES: usize = 16;
 #[derive(Debug, Clone)]
 pub struct Request {
     method: Method,
-    /// The parts of the request that decide how its answer is read.
+    /// The parts of the request that determine how its answer is read.
     gist: http::Request<()>,
     bytes: Vec<u8>,
 }

@@ -121,7 +121,8 @@ pub(super) struct Mysql {
     course: Course,
     /// Whether the server has refused the last login.
     is_refused: bool,
-    /// Whether the first packet of the client must have the form of a request.
+    /// Whether the client's packets must have the form of a request. This holds until the server answers the first
+    /// request.
     is_strict: bool,
     /// Whether no packet of the server has had the form of an answer yet.
     is_unproved: bool,
