@@ -1,6 +1,6 @@
-//! Text like that with which sysbench fills its columns: groups of eleven digits, made from 64 random bits.
+//! Text like the text with which sysbench fills its columns: groups of eleven digits, made from 64 random bits.
 //!
-//! Hot: it runs for each written row, and its cost is compared with that of sysbench's own generator.
+//! Runs in the measured loop, for each row that is written. Its cost is compared with that of sysbench's own generator.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
