@@ -1,7 +1,7 @@
-//! `cargo lab clients`: how real clients wait for answers, and whether our models agree with them.
+//! `cargo lab clients`: how real clients wait for answers, and whether looptax's models agree with them.
 //!
-//! `trace` runs the loops in the folder `clients/` under strace and keeps the system calls per request
-//! in `clients/traces.toml`. Needs what `clients/setup.sh` installs.
+//! `trace` runs the loops in the folder `clients/` under strace and keeps the system calls per request in
+//! `clients/traces.toml`. Needs the libraries that `clients/setup.sh` installs.
 
 mod agree;
 mod client;

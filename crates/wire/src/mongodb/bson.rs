@@ -21,7 +21,7 @@ pub(super) const BOOL: u8 = 0x08;
 pub(super) const INT32: u8 = 0x10;
 pub(super) const INT64: u8 = 0x12;
 
-/// Number of bytes in a document without elements: its length and a zero.
+/// Number of bytes in a document without elements: its length and a zero byte.
 pub(super) const LEAST_BYTES: usize = 5;
 /// Number of bytes in an object id.
 pub(super) const ID_BYTES: usize = 12;

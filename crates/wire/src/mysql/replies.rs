@@ -239,7 +239,7 @@ impl Replies {
         Ok(false)
     }
 
-    /// The position of the first column's value in a row.
+    /// Returns the position of the first column's value in a row.
     fn first_value(&self, row: &[u8]) -> Option<Range<usize>> {
         // The bitmap of NULLs begins with two unused bits.
         const NULL_FIRST: u8 = 1 << 2;

@@ -26,7 +26,7 @@ pub(super) enum Chunks {
 pub(super) struct Taken {
     /// Number of bytes at the start that are no longer needed.
     pub(super) n_used: usize,
-    /// Number of body bytes among them.
+    /// Number of body bytes among the bytes that are no longer needed.
     pub(super) n_body: u64,
     pub(super) is_end: bool,
 }
