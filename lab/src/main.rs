@@ -1,7 +1,7 @@
 //! Compares looptax with the world, run as `cargo lab …`.
 //!
-//! Other load generators, real clients and drivers, thousands of connections and runs, a browser. The results are
-//! printed; those that are kept are in docs/src/results. Nothing here is shipped.
+//! Uses other load generators, real clients and drivers, thousands of connections and runs, and a browser. The results
+//! are printed; results that are kept are in docs/src/results. Nothing in this crate is shipped.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,

@@ -60,7 +60,8 @@ pub(crate) struct Trial {
     pub(crate) n_refused: usize,
     pub(crate) n_cases: usize,
     pub(crate) sample: String,
-    /// Whether some texts work only with this character set of the server (utf8mb4).
+    /// Whether the server uses utf8mb4 by default. Some texts that looptax reports as impossible work with it, because
+    /// they fail only with another character set of the server.
     has_utf8mb4: bool,
     objections: Vec<String>,
 }

@@ -43,7 +43,7 @@ enum Part {
 /// The longest that one run of looptax may take for each run that it was asked for.
 const MOST_S: u32 = 90;
 
-/// Runs it, and prints a line per question and disturbance.
+/// Runs the measurements, and prints a line for each question and disturbance.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let looptax = workspace::looptax()?;
     let asks = |part| options.only.is_none_or(|only| only == part);
@@ -109,9 +109,9 @@ fn print_power(looptax: &Path, load: Load, n_runs: u32) -> Result<()> {
     Ok(())
 }
 
-/// Runs looptax with these arguments beside the disturbance, and returns its output.
+/// Runs looptax with these arguments during the disturbance, and returns its output.
 ///
-/// Its own exit code is not looked at: a busy machine is one of the answers.
+/// The exit code of looptax is not checked: "the machine is busy" is one of the expected results.
 fn beside(looptax: &Path, load: Load, words: &str, most_s: u32) -> Result<String> {
     let mut disturbing = Disturbing::start(load)?;
     let records = tempfile::tempdir().context("no folder for records")?;
@@ -131,7 +131,8 @@ fn beside(looptax: &Path, load: Load, words: &str, most_s: u32) -> Result<String
     String::from_utf8(ended.stdout).context("looptax prints no text")
 }
 
-/// [`Disturbing::start`] reports whether this machine has what a disturbance needs.
+/// These tests need no check of the machine: [`Disturbing::start`] reports whether this machine has what a disturbance
+/// needs.
 #[cfg(test)]
 mod tests {
     use super::*;

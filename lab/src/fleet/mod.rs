@@ -1,8 +1,8 @@
-//! `cargo lab fleet`: a made-up fleet with known truth goes through a real collector, and the report is compared with
-//! that truth.
+//! `cargo lab fleet`: loads a simulated fleet with known truth into a real collector, and compares the report with the
+//! truth.
 //!
-//! The collector is one that runs, with its own database. The figures belong into docs/src/results with date and
-//! machine.
+//! The collector must already run, with a database that is used only for this. The figures belong in docs/src/results,
+//! with date and machine.
 
 mod made;
 
@@ -118,7 +118,7 @@ fn finished(command: &mut Command) -> Result<Vec<u8>> {
     Ok(ended.stdout)
 }
 
-/// Prints the report's figures beside the truth.
+/// Prints the report's figures next to the true figures.
 fn compare(fleet: &Fleet, made: &Made) {
     let truth = made.truth();
     let is_equal = |said: u64, is: u64| if said == is { "right" } else { "WRONG" };

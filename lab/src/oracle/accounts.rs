@@ -1,5 +1,6 @@
-//! Random accounts of MariaDB, MySQL and PostgreSQL: the tests of `looptax check` compare its answers with the servers'
-//! own clients, and follow its advice; here it is many of them, or the table of the docs.
+//! Random accounts of MariaDB, MySQL and PostgreSQL. The tests of `looptax check` compare its answers with the servers'
+//! own clients, and follow its advice; this oracle runs these tests with many accounts, or prints the table of the
+//! docs.
 
 use anyhow::Result;
 
@@ -26,7 +27,8 @@ pub(crate) struct Options {
 /// The test that makes the table.
 const TABLE: &str = "r20_what_check_says_of_each_account";
 
-/// Runs them. A wrong answer, or advice that does not end what it is about, is a failure, told with its account.
+/// Runs the tests. Fails if an answer is wrong, or if advice does not solve the problem that it is about; prints the
+/// account.
 pub(super) fn run(options: &Options) -> Result<()> {
     let only = if options.table { TABLE } else { &options.only };
     run_to_success(

@@ -1,4 +1,4 @@
-//! `cargo lab oracle`: random cases, and somebody independent who says what is right.
+//! `cargo lab oracle`: random cases, and an independent program that decides what is right.
 
 mod accounts;
 mod faults;

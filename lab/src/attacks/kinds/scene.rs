@@ -31,11 +31,11 @@ pub(super) struct Shop<'a> {
 }
 
 /// The ways in which the attacker makes the name of the file lead elsewhere.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+# A link replaces the file.
 pub(super) enum Trick {
-    /// A link in the file's place.
+    /// A link replaces the folder.
     Link,
-    /// A link in the folder's place.
+    /// A link to a file that does not exist.
     FolderLink,
     /// A link to a file that is not there.
     Dangling,

@@ -1,8 +1,8 @@
-//! Made-up machines with an application, others beside it and looptax: whether `looptax switch` says "moved, and
-//! proved" only if the application is on the socket and works, and says it then.
+//! Random machines with an application, other programs and looptax. Checks whether `looptax switch` reports "moved, and
+//! proved" only if the application is on the socket and works, and whether it does report it then.
 //!
-//! `draw` says what a machine is, `actor.py` plays its programs with real drivers, `ground` has the server and starts them,
-//! `judge` decides by the application's own log.
+//! `draw` chooses the properties of a machine, `actor.py` runs its programs with real drivers, `ground` has the server
+//! and starts the programs, and `judge` decides by the application's own log.
 
 mod draw;
 mod ground;
@@ -47,7 +47,7 @@ pub(crate) struct Options {
     all: bool,
 }
 
-/// Fails if a proof is false, or too few of those that moved have one.
+/// Fails if a proof is false, or if too few of the moved applications have a proof.
 pub(super) fn run(options: &Options) -> Result<()> {
     ensure!(rustix::process::geteuid().is_root(), "other users' programs need root: run this as root");
     let looptax = options.looptax.clone().map_or_else(debug_looptax, Ok)?;
@@ -90,7 +90,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// A row: how they ended, how many were wrong, and the share of the moved ones that were proved.
+/// Prints a row: the outcomes, the number of violations, and the share of the moved applications that were proved.
 fn say(kind: &str, played: &[Verdict]) -> (usize, Option<f64>) {
     let mut by: BTreeMap<Outcome, usize> = BTreeMap::new();
     for it in played {

@@ -1,6 +1,6 @@
-//! The places of the oracle's machine: ports, names, folders and sockets where something listens.
+//! The places of the oracle's machine: ports, names, folders and sockets at which something listens.
 //!
-//! Pure, except for [`Ground::lay`], which mounts them in a namespace that was made for them.
+//! This file does no I/O, except for [`Ground::lay`], which mounts the places in a namespace that was made for them.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,9 +15,9 @@ use crate::workspace::{root, run_to_success};
 
 /// The folder of the server's socket.
 pub(crate) const RIGHT: &str = "/srv/db";
-/// The folder of another server's.
+/// The folder of another server's socket.
 pub(crate) const OLD: &str = "/srv/old";
-/// Folders with signs that drivers or files take for something else.
+/// Folders with characters that drivers or files may interpret in another way.
 pub(crate) const AWKWARD: [&str; 6] = ["/srv/a:b", "/srv/a b", "/srv/Data", "/srv/a%2Fb", "/srv/eu:db:1", "/srv/it's"];
 /// A host that is not this one to anybody who only sees its name.
 pub(crate) const NAME: &str = "db.internal";
