@@ -27,8 +27,10 @@ fn mark(who: &str) {
         text += &format!("Variable: {variable}\n");
     }
     text += "Done:\n";
-    let written =
-        OpenOptions::new().append(true).open(env!("LOOPTAX_INK")).and_then(|mut ink| ink.write_all(text.as_bytes()));
+    let written = OpenOptions::new()
+        .append(true)
+        .open(env!("LOOPTAX_INK"))
+        .and_then(|mut ink| ink.write_all(text.as_bytes()));
     // A process that may not write to the file for marks leaves no mark.
     let _unseen = written;
 }

@@ -31,13 +31,13 @@ pub(super) struct Shop<'a> {
 }
 
 /// The ways in which the attacker makes the name of the file lead elsewhere.
-# A link replaces the file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trick {
-    /// A link replaces the folder.
+    /// A link replaces the file.
     Link,
-    /// A link to a file that does not exist.
+    /// A link replaces the folder.
     FolderLink,
-    /// A link to a file that is not there.
+    /// A link to a file that does not exist.
     Dangling,
     Pipe,
     /// The file and a link are exchanged all the time.
