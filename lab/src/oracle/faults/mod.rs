@@ -1,9 +1,9 @@
 //! Faults at every system call. The engine of a switch, the spool of reports and the processes of `run` run under a
 //! tracer that makes their calls fail one by one, kills the processes between two calls, or simulates a loss of power.
+//!
 //! `trace` stops the calls of a process, `calls` lists the errors that each call can return, and `disk` computes the
 //! possible states of a disk after a loss of power. `switch` and `spool` are trials: the work, and the conditions that
 //! must hold after any fault. `hand_over` is a trial with several processes.
-//! processes.
 
 mod calls;
 mod disk;
