@@ -1,8 +1,8 @@
-//! `cargo lab peers`: looptax and other load generators on the same servers, in rounds.
+//! `cargo lab peers`: compares looptax with other load generators on the same servers, in rounds.
 //!
-//! The table of cases is data in `cases`; `driver` measures one, `figures` and `markdown` report the results. Prints
-//! Markdown. Fails when something breaks, never because of what was measured; a peer that is not installed, or a work
-//! that looptax does not know, is reported and skipped.
+//! The table of cases is data in `cases`; `driver` measures a case, `figures` and `markdown` report the results. Prints
+//! Markdown. Fails if something cannot be run, never because of a measured figure. A peer that is not installed, or a
+//! work that looptax does not support, is reported and skipped.
 
 mod case;
 mod cases;
@@ -38,12 +38,12 @@ use driver::Manner;
 use place::Cores;
 use report::Report;
 
-/// Rounds of a default run: odd, so that a median is one of them, and enough for an interval.
+/// Number of rounds by default: odd, so that the median is the result of one round, and high enough for an interval.
 const ROUNDS: u32 = 7;
-/// Length of each measurement in seconds: as those that the reference figures come from.
+/// Length of each measurement in seconds, as in the runs that gave the reference figures.
 const SECONDS: u32 = 3;
 
-/// Connections of one measurement of `--redirect`.
+/// Number of connections in one measurement of `--redirect`.
 const N_DIALS: u32 = 2_000;
 
 /// The options of the comparison.
@@ -84,7 +84,7 @@ pub(crate) struct Options {
 
 impl Options {
     fn looptax(&self) -> Result<PathBuf> {
-        // A short run shows that both sides work and count the same; how fast is another question.
+        // A short run only shows that both sides work and count the same, so a slower debug build is enough.
         let build = if self.short { workspace::debug_looptax } else { workspace::looptax };
         self.looptax.clone().map_or_else(build, Ok)
     }
@@ -150,7 +150,7 @@ fn chosen(options: &Options) -> Result<Vec<&'static Case>> {
     options.cases.iter().map(find).collect()
 }
 
-/// One case in a line, with what is wanted.
+/// Returns one line about a case, with its requirements.
 fn line(case: &Case) -> String {
     let wanted = &case.wanted;
     let mut words = match wanted.throughput {
@@ -172,7 +172,7 @@ fn line(case: &Case) -> String {
     )
 }
 
-/// A thousand connections need more files than the usual limit, in the peers too.
+/// Raises the limit of open files, also for the peers: a thousand connections need more files than the usual limit.
 fn raise_file_limit() -> Result<()> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, ..limit };

@@ -1,6 +1,6 @@
-//! `cargo lab web`: the report page in a browser, with pages of records made for it.
+//! `cargo lab web`: tests the report page in a browser, with pages of records that are made for the tests.
 //!
-//! The scripts that steer the browser are in web/test; `cargo lab web` builds the page's assets.
+//! The scripts that control the browser are in web/test.
 
 mod big;
 mod figures;
@@ -26,9 +26,9 @@ pub(crate) enum Chore {
     Screenshots { record: PathBuf },
 }
 
-/// Does the chore, after the page's packages are installed.
+/// Installs the page's packages, and runs the chore.
 pub(crate) fn run(chore: &Chore) -> Result<()> {
-    // The packages as the lock file says, without their scripts.
+    // Installs the packages in the lock file, without running their scripts.
     let mut install = Command::new("npm");
     install.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
     install.args(["--loglevel", "error"]);
@@ -40,7 +40,7 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
     }
 }
 
-/// Runs the tests in a browser on pages of records made for them.
+/// Runs the tests in a browser on pages of records that are made for the tests.
 fn browser() -> Result<()> {
     let pages = figures::pages()?;
     let mut command = Command::new("node");
