@@ -27,7 +27,7 @@ pub(crate) struct Tool {
     /// Whether `Effort::Requests` works, so that the cost of the program's start can be separated from that of its
     /// work.
     pub(crate) can_count: bool,
-    /// Its own server on this port, where it speaks to no other.
+    /// The program's own server on this port, if the program supports no other server.
     pub(crate) server: Option<fn(u16) -> Command>,
 }
 

@@ -1,9 +1,7 @@
 //! A template: a file as an application has it, with slots for random settings.
 //!
-//! This file does no I/O. `[[name|…]]` is left out if the value `name` is missing, `[[=one
-//!
-//! other]]` is one of several texts, and `{name}` or `{name:escape}` is a value. The names are those of `pools`; other
-//! braces are ordinary text.
+//! This file does no I/O. `[[name|…]]` is left out if the value `name` is missing, `[[=one||other]]` is one of several
+//! texts, and `{name}` or `{name:escape}` is a value. The names are those of `pools`; other braces are ordinary text.
 
 use anyhow::{Context, Result, bail};
 
@@ -82,9 +80,7 @@ impl Template {
         }
     }
 
-    /// Parses `one
-    ///
-    /// other]]`.
+    /// Parses `one||other]]`.
     fn one<'a>(&mut self, text: &'a str) -> Result<(Piece, &'a str)> {
         let slot = self.slots.len();
         self.slots.push(Slot::Text(0));

@@ -14,7 +14,7 @@ function way(string $host): string
     return $host === 'localhost' ? 'socket' : 'tcp';
 }
 
-/** A `.env`: the last line of a name counts; `${NAME}` only outside of single quotes. */
+/** Reads a `.env` file. The last line of a name counts; `${NAME}` is replaced only outside of single quotes. */
 function dotenv(string $path): array
 {
     $values = [];
@@ -92,7 +92,7 @@ function of_wordpress(): array
     return ['mysql' => [$open, ask_mysqli(...)]];
 }
 
-/** A URL's parts over those of the settings, its query over both. */
+/** Returns the settings. Parts of the URL replace them, and parameters in its query replace both. */
 function laravel_settings(array $settings): array
 {
     if (empty($settings['url'])) {
