@@ -32,7 +32,7 @@ pub struct Login {
 }
 
 impl Login {
-    /// The page or folder of a site; `/` by default.
+    /// Returns the page or folder of a site; `/` by default.
     pub fn place(&self) -> &str {
         self.database.as_deref().unwrap_or("/")
     }

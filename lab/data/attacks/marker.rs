@@ -109,7 +109,7 @@ fn answer(mut stream: impl Read + Write, heard: Option<&str>, greeting: &[u8]) {
     }
 }
 
-/// The first packet of MySQL: protocol 10, and a request for the password in clear text.
+/// Returns the first packet of MySQL: protocol 10, and a request for the password in clear text.
 #[allow(dead_code)]
 fn mysql() -> &'static [u8] {
     let mut body = b"\x0a8.0.36\0\x08\0\0\0abcdefgh\0\xff\xf7\xff\x02\0\xff\xdf\x15".to_vec();

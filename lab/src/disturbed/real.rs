@@ -1,7 +1,7 @@
-//! Real disturbances beside real runs: how often an arm differs from itself, and how often the socket
-//! differs from TCP.
+//! Real runs under real disturbances: how often looptax reports that an arm differs from itself, and how often that
+//! the socket differs from TCP.
 //!
-//! Everything runs on private servers of looptax and is bounded in time; what disturbs ends with us.
+//! Everything runs on private servers of looptax and has a time limit; the disturbances end together with this process.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -40,7 +40,7 @@ enum Part {
     Power,
 }
 
-/// The longest that one run of looptax may take for each run that it was asked for.
+/// Time limit of looptax in seconds, for each run that it was asked for.
 const MOST_S: u32 = 90;
 
 /// Runs the measurements, and prints a line for each question and disturbance.
@@ -131,7 +131,7 @@ fn beside(looptax: &Path, load: Load, words: &str, most_s: u32) -> Result<String
     String::from_utf8(ended.stdout).context("looptax prints no text")
 }
 
-/// These tests need no check of the machine: [`Disturbing::start`] reports whether this machine has what a disturbance
+/// These tests do not check the machine: [`Disturbing::start`] reports whether this machine has what a disturbance
 /// needs.
 #[cfg(test)]
 mod tests {

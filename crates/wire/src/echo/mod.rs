@@ -52,7 +52,7 @@ impl<S: Stream> Connection<S> {
         Ok(Self { stream, hello, welcome, limit: timeout_hint })
     }
 
-    /// Thread id of the server's thread for this connection.
+    /// Returns the thread id of the server's thread for this connection.
     pub fn connection_id(&self) -> u64 {
         u64::from(self.welcome.tid)
     }
@@ -87,7 +87,7 @@ impl<S: Stream> Connection<S> {
         codec.reply(&reply).map(drop)
     }
 
-    /// The stream, for the load engine. No further bytes have been read from it.
+    /// Returns the stream, for the load engine. No bytes after the last reply have been read from it.
     pub fn into_stream(self) -> S {
         self.stream
     }

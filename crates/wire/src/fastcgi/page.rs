@@ -111,12 +111,12 @@ impl<S: Stream> Connection<S> {
         self.worker
     }
 
-    /// The folder of the site's scripts.
+    /// Returns the folder of the site's scripts.
     pub fn folder(&self) -> &str {
         &self.folder
     }
 
-    /// The stream, for the load engine. No further bytes have been read from it.
+    /// Returns the stream, for the load engine. No bytes after the last reply have been read from it.
     pub fn into_stream(self) -> S {
         self.stream
     }
@@ -235,7 +235,7 @@ impl Codec for Page {
     }
 }
 
-/// The record at the start, if it is complete: its type, the length of its content, and its total length.
+/// Returns the record at the start, if it is complete: its type, the length of its content, and its total length.
 fn next_record(bytes: &[u8]) -> Result<Option<(u8, usize, usize)>, WireError> {
     let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
         return Ok(None);

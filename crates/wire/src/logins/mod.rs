@@ -149,7 +149,7 @@ impl Logins {
         }
     }
 
-    /// Number of secret bytes that have been overwritten so far.
+    /// Returns the number of secret bytes that have been overwritten so far.
     pub fn n_hidden(&self) -> u64 {
         self.n_hidden
     }

@@ -54,7 +54,7 @@ impl<S: Stream> Connection<S> {
         Ok(Self { lines, server_version })
     }
 
-    /// The server's own version, such as `1.6.18`.
+    /// Returns the server's own version, such as `1.6.18`.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
@@ -113,7 +113,7 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// The stream, for the load engine. No further bytes have been read from it.
+    /// Returns the stream, for the load engine. No bytes after the last reply have been read from it.
     pub fn into_stream(self) -> S {
         self.lines.into_stream()
     }

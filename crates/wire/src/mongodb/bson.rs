@@ -165,7 +165,7 @@ pub(super) fn binary<'a>(bytes: &'a [u8], element: &Element<'_>) -> Option<&'a [
 pub(super) struct Document(Vec<u8>);
 
 impl Document {
-    /// A document without elements.
+    /// Returns a document without elements.
     pub(super) fn new() -> Self {
         Self(vec![0; 4])
     }
@@ -202,7 +202,7 @@ impl Document {
         self.element(ARRAY, name, &[&array.finish()])
     }
 
-    /// The bytes of the document.
+    /// Returns the bytes of the document.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.0.push(0);
         let n_bytes = length(self.0.len());

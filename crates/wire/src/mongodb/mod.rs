@@ -162,7 +162,7 @@ impl<S: Stream> Connection<S> {
         self.ask(database, Document::new().int("dropDatabase", 1)).map(drop)
     }
 
-    /// The stream, for the load engine. No further bytes have been read from it.
+    /// Returns the stream, for the load engine. No bytes after the last reply have been read from it.
     pub fn into_stream(self) -> S {
         self.stream
     }

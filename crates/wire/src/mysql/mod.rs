@@ -84,7 +84,7 @@ impl<S: Stream> Connection<S> {
         Ok(Self { packets, session })
     }
 
-    /// The version from the greeting, without the `5.5.5-` that MariaDB puts before it; escaped and truncated.
+    /// Returns the version from the greeting, without the `5.5.5-` that MariaDB puts before it; escaped and truncated.
     pub fn server_version(&self) -> &str {
         &self.session.server_version
     }
@@ -99,7 +99,7 @@ impl<S: Stream> Connection<S> {
         self.session.offers_tls
     }
 
-    /// The authentication plugin that was finally used.
+    /// Returns the authentication plugin that was finally used.
     pub fn auth_plugin(&self) -> &'static str {
         self.session.auth_plugin
     }

@@ -155,7 +155,7 @@ impl<S: Stream> Connection<S> {
         copy_in::run(&mut self.frames, sql, rows)
     }
 
-    /// The stream, for the load engine. No further bytes have been read from it.
+    /// Returns the stream, for the load engine. No bytes after the last reply have been read from it.
     pub fn into_stream(self) -> S {
         self.frames.into_stream()
     }

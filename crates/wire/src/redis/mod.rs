@@ -87,7 +87,7 @@ impl<S: Stream> Connection<S> {
         Ok(values)
     }
 
-    /// The stream, for the load engine. No further bytes have been read from it.
+    /// Returns the stream, for the load engine. No bytes after the last reply have been read from it.
     pub fn into_stream(self) -> S {
         self.replies.into_stream()
     }
