@@ -26,7 +26,7 @@ const LEVEL: f64 = 0.05;
 
 #[derive(Subcommand)]
 pub(crate) enum Chore {
-    /// unix and tcp on each server: the sum of the layers, and the clocks of the epochs without the sampler
+    /// unix and tcp on each server: the sum of the layers compared with the CPU clocks in epochs without the sampler
     Sums(Series),
     /// Both arms alike
     Alike(Series),
@@ -36,10 +36,10 @@ pub(crate) enum Chore {
     Large(Large),
 }
 
-/// How many runs, how long each, on what.
+/// The number of runs, their length, and their servers.
 #[derive(Args)]
 pub(crate) struct Series {
-    /// Runs on each server
+    /// Number of runs on each server
     #[arg(long, default_value_t = 10)]
     runs: u32,
     /// Epochs of each
@@ -55,7 +55,7 @@ pub(crate) struct Series {
 pub(crate) struct Injected {
     #[command(flatten)]
     series: Series,
-    /// Nanoseconds before each request
+    /// Nanoseconds for which the client is busy before each request
     #[arg(long, default_value_t = 1_000)]
     ns: u64,
 }
@@ -66,7 +66,7 @@ pub(crate) struct Large {
     /// Connections of each arm
     #[arg(long, default_value_t = 1_024)]
     connections: u32,
-    /// Epochs: each takes some four seconds with that many connections
+    /// Number of epochs; each takes about four seconds with that many connections
     #[arg(long, default_value_t = 12)]
     epochs: u32,
     /// The server

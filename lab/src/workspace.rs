@@ -1,4 +1,4 @@
-//! The path of the checkout, how to run a command in it, and the looptax that is measured.
+//! The path of the checkout, functions that run a command in it, and the looptax that is measured.
 //!
 //! Called by every part of the lab. The path is determined at run time, so that no binary contains it.
 

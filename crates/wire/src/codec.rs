@@ -1,4 +1,4 @@
-//! The interface between the load engine's loop and a protocol: writes requests, recognises replies.
+//! The interface between the load engine's loop and a protocol, which writes requests and recognises replies.
 //!
 //! Each implementation is in the folder of its protocol. It holds a prepared request and writes the key into it; it
 //! does not read or write a socket.
@@ -39,11 +39,11 @@ pub(crate) fn check_rows(protocol: &'static str, found: u64, expected: u64) -> R
 
 /// Writes the requests of a logged-in connection and recognises its replies, without I/O.
 ///
-/// A request consists of one message to the server and its reply, or of several such exchanges in turn: a transaction
-/// of five statements is one request.
+/// A request consists of one message to the server and its reply, or of several such exchanges one after the other. For
+/// example, a transaction of five statements is one request.
 ///
 /// # Cost
-/// All methods run once per message in the measured loop: no allocation, no lock, no system call.
+/// All methods run once per message in the measured loop. They must not allocate, lock or make a system call.
 pub trait Codec: Send {
     /// Appends the next message to `out`; the caller keeps the capacity of `out`. The random numbers of a request are
     /// drawn when its first message is written.

@@ -1,4 +1,4 @@
-//! The errors of a connection: one variant per failed action, with its object.
+//! The errors of a connection. Each variant is a failed action with the object of the action.
 
 use std::io;
 use std::time::Duration;
@@ -45,12 +45,12 @@ pub enum WireError {
     /// The server answered with an error.
     #[error("the server reports: {message} (code {code})")]
     Server {
-        /// MySQL's or `MongoDB`'s error number, PostgreSQL's SQLSTATE, Redis's or memcached's first word.
+        /// The error number of MySQL or `MongoDB`, the SQLSTATE of PostgreSQL, the first word from Redis or memcached.
         code: String,
         /// The server's message, escaped and truncated.
         message: String,
     },
-    /// Redis received a password for its default user, who does not have one.
+    /// Redis received a password for its default user, which does not have a password.
     #[error("the server reports: {message} (code {code})")]
     NeedlessPassword {
         /// The first word of the server's message.
@@ -78,7 +78,7 @@ pub enum WireError {
     /// An HTTP server closes each connection after its answer.
     #[error("the server closes the connection after its answer (tried to {action})")]
     EndsConnection { action: &'static str },
-    /// The server asks for the password in clear text, through MySQL's plugin for that.
+    /// The server asks for the password in clear text, with the plugin `mysql_clear_password`.
     #[error("the server asks for the password in clear text (`mysql_clear_password`), which is not enabled")]
     ClearNotEnabled,
     /// The server asks for something that looptax does not support, or that is unsafe on this channel.
@@ -135,7 +135,7 @@ impl WireError {
         Self::Malformed { protocol, action, expected, found: printable(found) }
     }
 
-    /// Whether a login may have ended this way because the server accepts no more connections.
+    /// Whether a login may have ended with this error because the server does not accept more connections.
     ///
     /// Redis sends a message about this, but the message can get lost, because Redis closes the connection before it
     /// has read anything.

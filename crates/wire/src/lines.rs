@@ -13,7 +13,7 @@ const SEND: &str = "send a command";
 /// Name of the action, for errors while a reply is read.
 pub(crate) const READ: &str = "read a reply";
 
-/// Highest number of bytes in a line: errors and simple strings are short.
+/// Highest number of bytes in a line. Errors and simple strings are shorter.
 pub(crate) const LINE_LIMIT: usize = 64 << 10;
 /// Number of bytes that are read at a time. It is small because replies during set-up are short, and there are many
 /// connections.

@@ -1,4 +1,4 @@
-//! The client's side of SCRAM-SHA-256, for every protocol that carries it.
+//! The client's side of SCRAM-SHA-256, for every protocol that uses it.
 //!
 //! This file only makes and checks texts; each protocol decides how they are sent. Called by the logins of PostgreSQL
 //! and `MongoDB`. The server has to prove that it knows the password before the login continues.

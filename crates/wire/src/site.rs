@@ -1,4 +1,4 @@
-//! The pages of looptax's own site: the names that the server and its clients share.
+//! The pages of looptax's own site: the names that both the server and its clients use.
 //!
 //! This file contains only data. Private HTTP servers have these pages below `/`; private PHP-FPM pools have them as
 //! scripts in a folder.

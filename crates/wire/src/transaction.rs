@@ -18,7 +18,7 @@ pub use values::{Bound, Values};
 /// A request of one or more statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// Numbers that are drawn when the request starts; [`Value`]s refer to them by position.
+    /// Random numbers that are drawn when the request starts; a [`Value`] refers to a number by its position.
     pub draws: Vec<Draw>,
     /// The request's statements, in order.
     pub steps: Vec<Step>,
@@ -47,7 +47,7 @@ pub enum Draw {
 pub enum Value {
     /// The drawn number plus a constant.
     Number { draw: usize, plus: i64 },
-    /// Groups of eleven digits with dashes between them, made from drawn bits (sysbench's `c` and `pad`).
+    /// Groups of eleven digits with dashes between them, made from drawn bits, as in sysbench's columns `c` and `pad`.
     Digits { draw: usize, n_groups: usize },
 }
 

@@ -1,4 +1,4 @@
-//! `cargo lab attacks`: an ordinary user against root's looptax, in thousands of rounds.
+//! `cargo lab attacks`: an ordinary user attacks root's looptax, in thousands of rounds.
 //!
 //! The attacker ("she", and `hers` in code) owns folders, files, processes and namespaces; root runs looptax at the
 //! same time. After every round a judge checks three things: whether code of the attacker ran with rights that the
@@ -40,16 +40,16 @@ const SHORT_TIME: Duration = Duration::from_secs(25);
 #[derive(Debug, Clone, clap::Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(crate) struct Options {
-    /// Rounds of all kinds together; each kind has at least one
+    /// Number of rounds of all kinds together; each kind has at least one
     #[arg(long, value_name = "N", default_value_t = ROUNDS)]
     rounds: u64,
-    /// Only these kinds
+    /// Run only these kinds
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     only: Vec<String>,
     /// Print the kinds and stop
     #[arg(long)]
     list: bool,
-    /// Fewer rounds, within a minute: shows that all kinds run, and finds coarse holes
+    /// Run fewer rounds, within a minute: shows that all kinds run, and finds obvious holes
     #[arg(long, conflicts_with = "rounds")]
     short: bool,
     /// Stop a kind after its first hit

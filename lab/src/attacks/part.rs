@@ -26,12 +26,12 @@ pub(super) const EVIL: &str = "evil-";
 /// A part.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Part {
-    /// Runs a program that ends when the process that started this one ends
+    /// Runs a program, and ends it when the process that started this one ends
     Under {
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// Listens on a port, and becomes a program that has it open, under a given name
+    /// Listens on a port, and executes a program, which inherits the port, under a given name
     Holding {
         port: u16,
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
@@ -39,7 +39,7 @@ pub(crate) enum Part {
     },
     /// Answers each request of a listener that is its input
     Answer,
-    /// Sends a password of root's to a server that is root's, as root; with a separate port for each request for a page
+    /// Sends a password of root to a server of root, as root; with a port for pages, once for each request
     Say {
         server: SocketAddr,
         #[arg(long)]
@@ -53,7 +53,7 @@ pub(crate) enum Part {
     Exchange { one: PathBuf, other: PathBuf },
     /// Waits for new names in a folder, and replaces them by links to a file
     Snatch { folder: PathBuf, target: PathBuf },
-    /// Waits until a name in a folder is opened, and swaps it with the one with `evil-` before it
+    /// Waits until a name in a folder is opened, and swaps the name with the same name after `evil-`
     Pounce { folder: PathBuf },
     /// Reads from a pipe for ever, and keeps the bytes
     Drain { pipe: PathBuf, into: PathBuf },

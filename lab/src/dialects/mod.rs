@@ -27,7 +27,7 @@ use trial::Trial;
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Only these: names of dialects, or mysql, postgres, redis, memcached, mongodb
+    /// Try only these: names of dialects, or mysql, postgres, redis, memcached, mongodb
     names: Vec<String>,
     /// Keep the proved dialects in crates/advise/data/proved.toml
     #[arg(long)]

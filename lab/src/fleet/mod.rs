@@ -30,7 +30,7 @@ pub(crate) struct Options {
     /// Looks at each of them, evenly over a year
     #[arg(long, default_value_t = 12)]
     looks: u32,
-    /// One machine in this many has measured: half of these are the busiest, half are chosen at random
+    /// One in this many machines has measured; half of these are the busiest, half are chosen at random
     #[arg(long, default_value_t = 100)]
     one_measured_in: u32,
     /// The seed of all random numbers

@@ -21,7 +21,7 @@ pub(crate) struct Options {
     /// Files
     #[arg(long, default_value_t = 2_000)]
     files: usize,
-    /// The seed of the random numbers; another one each time if not given
+    /// The seed of the random numbers; random if not given
     #[arg(long)]
     seed: Option<u64>,
     /// Files that are also tested with a private PostgreSQL

@@ -11,7 +11,7 @@ pub(crate) struct Options {
     /// How many programs
     #[arg(long, default_value_t = 10_000)]
     programs: u64,
-    /// How many programs of two or three threads, by looptax's own queues and by what `clients/setup.sh` installs
+    /// How many programs of two or three threads, with looptax's own queues and with the runtimes of `clients/setup.sh`
     #[arg(long, default_value_t = 5_000)]
     threaded: u64,
     /// Repeat the programs of an earlier run

@@ -56,16 +56,16 @@ pub(crate) struct Options {
     /// Print the cases and stop
     #[arg(long)]
     list: bool,
-    /// Some cases, one round of a second each: shows that they run, and roughly their results
+    /// Run some cases, with one round of a second each: shows that they work, and roughly their results
     #[arg(long, conflicts_with_all = ["cases", "rounds", "seconds"])]
     short: bool,
-    /// The cost of `looptax run` for a program, compared with TCP and the native socket
+    /// Measure the cost of `looptax run` for a program, compared with TCP and the native socket
     #[arg(long, conflicts_with_all = ["cases", "short"])]
     redirect: bool,
-    /// The counts of `looptax watch` for the peers, compared with their own figures and the servers' counts
+    /// Compare the counts of `looptax watch` with the peers' own figures and the servers' counts
     #[arg(long, conflicts_with_all = ["short", "redirect"])]
     eyes: bool,
-    /// Rounds; in each, the peer measures every arm, and looptax both
+    /// Number of rounds; in each, the peer measures every arm, and looptax measures both
     #[arg(long, alias = "pairs", value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: u32,
     /// Length of each measurement in seconds
@@ -77,7 +77,7 @@ pub(crate) struct Options {
     /// Measure this program instead of building one, for example an older build
     #[arg(long, value_name = "PROGRAM")]
     looptax: Option<PathBuf>,
-    /// Write the tables to this file too, after each case
+    /// Also write the tables to this file, after each case
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 }

@@ -42,19 +42,19 @@ pub(crate) struct Options {
     /// Drivers; all if none is given
     #[arg(value_name = "DRIVER")]
     names: Vec<String>,
-    /// Storms of each row over the socket
+    /// Number of storms of each row over the socket
     #[arg(long, default_value_t = 20)]
     storms: u32,
-    /// Storms of each row over TCP, which take longer: each waits for connections that never get an answer
+    /// Number of storms of each row over TCP, which take longer: each waits for connections that never get an answer
     #[arg(long, default_value_t = 3)]
     tcp_storms: u32,
-    /// Connections of a storm
+    /// Number of connections of a storm
     #[arg(long, default_value_t = 200)]
     connections: u32,
-    /// Backlogs of the sockets, each in separate rows
+    /// Backlogs of the sockets; each has its own rows
     #[arg(long, value_delimiter = ',', default_value = "80")]
     queues: Vec<u32>,
-    /// How long the server is stopped, in milliseconds, each in separate rows
+    /// Times for which the server is stopped, in milliseconds; each has its own rows
     #[arg(long, value_delimiter = ',', default_value = "500")]
     stalls_ms: Vec<u64>,
 }

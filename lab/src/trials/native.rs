@@ -36,21 +36,21 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The options of this series.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Starts of both instances, the unit of inference: two processes of one program differ for their lifetime by the
-    /// place of their memory
+    /// Number of starts of both instances. A start is the unit of inference, because two processes of one program differ
+    /// for their whole lifetime by the position of their memory
     #[arg(long, default_value_t = 16)]
     starts: usize,
-    /// Epochs in each, of sixteen pages of either instance
+    /// Epochs in each start, with sixteen pages of each instance
     #[arg(long, default_value_t = 8)]
     epochs: usize,
-    /// Both by themselves: how far two processes differ
+    /// Run both instances without the supervisor: shows how much two processes differ
     #[arg(long)]
     alike: bool,
-    /// The command of another application in place of the page, with {address} in place of its address; it finds its
-    /// database at 127.0.0.1 by the variables `TRIAL_PORT`, `TRIAL_USER`, `TRIAL_PASSWORD` and `TRIAL_DATABASE`
+    /// The command of another application instead of the page; {address} is replaced by its address. Its database is at
+    /// 127.0.0.1, with the values of the variables `TRIAL_PORT`, `TRIAL_USER`, `TRIAL_PASSWORD` and `TRIAL_DATABASE`
     #[arg(long)]
     command: Option<String>,
-    /// Its page
+    /// The path of its page
     #[arg(long, default_value = "/")]
     path: String,
     /// The address whose connections the supervisor inspects, and its socket, instead of the private server's; put that

@@ -44,7 +44,7 @@ pub(crate) struct Options {
     /// Commands; all if none is given
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Servers of the machine itself, and the commands that measure nothing
+    /// Test only servers of the machine itself, and only commands that measure nothing
     #[arg(long)]
     short: bool,
     /// Columns at one time

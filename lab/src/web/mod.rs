@@ -18,9 +18,9 @@ use folder::folder;
 /// The commands for the page.
 #[derive(clap::Subcommand)]
 pub(crate) enum Chore {
-    /// The page in a real browser: console, requests, marks, keyboard, axe, paper
+    /// Test the page in a real browser: console, requests, marks, keyboard, axe, print
     Browser,
-    /// How long a large record takes to become a page and to open, and what memory that needs
+    /// Measure how long a large record takes to become a page and to open, and how much memory that needs
     Figures,
     /// Write docs/src/images/report.png from this record
     Screenshots { record: PathBuf },

@@ -11,7 +11,7 @@ pub(super) const GREET: &str = "agree on sizes";
 pub(super) const READ_GREETING: &str = "read a greeting";
 /// First bytes of both greetings: looptax echo, version 2.
 pub(super) const MAGIC: [u8; 4] = *b"LTE2";
-/// Least number of bytes of a request, a reply or a stream: the length of the key.
+/// Lowest number of bytes of a request, a reply or a stream: the length of the key.
 const LEAST_BYTES: u32 = KEY_BYTES as u32;
 /// Highest number of bytes of a request or a reply.
 const MOST_BYTES: u32 = 1 << 20;
@@ -42,7 +42,7 @@ pub enum Traffic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
     pub traffic: Traffic,
-    /// Whether the server sends small packets immediately over TCP, as it does by default.
+    /// Whether the server sets `TCP_NODELAY`, so that it sends small packets immediately; this is the default.
     pub is_nodelay: bool,
 }
 

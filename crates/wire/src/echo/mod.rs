@@ -44,7 +44,7 @@ impl<S: Stream> Connection<S> {
         write_all(&mut stream, &hello.encode(), GREET, timeout_hint)?;
         let mut answer = [0; Welcome::BYTES];
         let (magic, numbers) = answer.split_at_mut(hello::MAGIC.len());
-        // The magic is read first, because another server's answer may be shorter than ours.
+        // The magic is read first, because another kind of server may send a shorter answer than an echo server.
         read_exact(&mut stream, magic, READ_GREETING, timeout_hint)?;
         hello::check_magic(magic)?;
         read_exact(&mut stream, numbers, READ_GREETING, timeout_hint)?;

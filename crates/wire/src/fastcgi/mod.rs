@@ -1,7 +1,7 @@
 //! FastCGI: requests to a web server's programs, and their answers.
 //!
 //! Supports only what a page of PHP needs: the responder role, one request after another. [`request`] sends one request
-//! and accepts any answer as a whole; [`Page`] is for the measured loop. The peer is untrusted, so the size of an
+//! and reads any answer as a whole; [`Page`] is for the measured loop. The peer is untrusted, so the size of an
 //! answer is limited. Existing crates for FastCGI need an async runtime. The rooms servers and path use this to send
 //! requests to `php-fpm`.
 //!
@@ -30,7 +30,7 @@ const STDOUT: u8 = 6;
 const STDERR: u8 = 7;
 
 const HEADER_BYTES: usize = 8;
-/// A record's content has at most this many bytes: its length has 16 bits.
+/// Highest number of bytes in a record's content, whose length has 16 bits.
 const RECORD_BYTES: usize = 0xffff;
 
 /// Highest number of bytes in an answer: the content of both streams and the headers of the records, so that a series

@@ -1,6 +1,6 @@
 //! One page, requested repeatedly on a connection that stays open, for the measured loop.
 //!
-//! Hot file: `request` copies bytes that were made once, `reply` goes through the records of one answer and skips long
+//! Runs in the measured loop: `request` copies bytes that were made once, `reply` goes through the records of one answer and skips long
 //! content. Neither of them allocates (except for an error), locks, logs, or makes a system call. The load engine calls
 //! them; before that [`Connection`] sends one request.
 
@@ -16,7 +16,7 @@ use crate::{Codec, Draws, Renewal, Reply, Stream, WireError, site};
 
 /// Highest number of bytes in a page.
 const BODY_LIMIT: u64 = 1 << 30;
-/// An answer of at most this many bytes is kept whole, so that the two arms' answers can be compared.
+/// Highest number of bytes in an answer that is kept as a whole, so that the answers of the two arms can be compared.
 const KEPT_BYTES: usize = 64 << 10;
 const READ_BYTES: usize = 16 << 10;
 
@@ -147,7 +147,7 @@ impl Page {
         })
     }
 
-    /// Counts a record of output; returns the position in it at which the page itself begins.
+    /// Counts the bytes of an output record; returns the position in the record at which the page itself begins.
     fn take_output(&mut self, content: &[u8]) -> Result<usize, WireError> {
         let mut at = 0;
         if !self.has_head && !content.is_empty() {

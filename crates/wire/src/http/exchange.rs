@@ -34,7 +34,7 @@ const TLS_VERSION: u8 = 3;
 /// `NoHttp` for answers of another kind; [`HttpError::Wire`] for all other errors.
 ///
 /// # Cost
-/// One write, and at least one read for each 64 KiB; the library allocates for the head of the answer.
+/// One write, and at least one read for each 64 KiB; the library allocates memory for the head of the answer.
 pub fn exchange(stream: &mut impl Stream, request: &Request, buffers: &mut Buffers) -> Result<Answer, HttpError> {
     buffers.clear();
     let Ok(Some(SendRequestResult::RecvResponse(mut call))) = await_answer(request) else {
@@ -65,7 +65,7 @@ fn await_answer(request: &Request) -> Result<Option<SendRequestResult>, ureq_pro
     call.proceed()
 }
 
-/// Reads until there is a complete head that is not an interim answer; returns its status.
+/// Reads until a complete head has arrived that is not an interim answer; returns its status.
 fn read_head(stream: &mut impl Stream, call: &mut Call<RecvResponse>, buffers: &mut Buffers) -> Result<u16, HttpError> {
     let mut is_begun = false;
     loop {
@@ -107,7 +107,7 @@ fn parse_heads(call: &mut Call<RecvResponse>, buffers: &mut Buffers) -> Result<O
     }
 }
 
-/// Reads a body to its end; true if the connection may carry another request.
+/// Reads a body to its end; returns true if the connection may carry another request.
 fn read_body(stream: &mut impl Stream, mut call: Call<RecvBody>, buffers: &mut Buffers) -> Result<bool, WireError> {
     let ends_by_close = call.body_mode() == BodyMode::CloseDelimited;
     loop {

@@ -1,4 +1,4 @@
-//! HTTP/1.1 as a client: one request after another over any byte stream.
+//! An HTTP/1.1 client: sends one request after another over any byte stream.
 //!
 //! [`Request`] is the request for a page, made once and sent as often as needed; [`exchange()`] sends it and reads the
 //! answer. Redirects are not followed, and bodies are not decompressed. `ureq-proto`, a library without I/O, parses

@@ -1,4 +1,4 @@
-//! A request as bytes, built and checked once, then sent any number of times.
+//! A request as bytes. It is made and checked once, then sent any number of times.
 
 use ureq_proto::client::Call;
 use ureq_proto::http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue};

@@ -1,4 +1,4 @@
-//! The readable text of a page, for error messages: its first words without tags.
+//! Extracts the first words of a page, without tags, for error messages.
 
 /// Highest number of words that are returned: enough to recognise an error page.
 const MOST_WORDS: usize = 30;

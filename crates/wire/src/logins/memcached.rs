@@ -2,7 +2,7 @@
 //! whose value is an account and a password if the server has a file with accounts.
 //!
 //! # Source
-//! memcached's `doc/protocol.txt` ("Authentication") and its wiki's `BinaryProtocolRevamped` (read 2026-11).
+//! memcached: `doc/protocol.txt` ("Authentication"); its wiki, `BinaryProtocolRevamped` (read 2026-11).
 
 use super::follow::{Course, Follow, Sender, Unknown, hide};
 

@@ -2,7 +2,7 @@
 //! `COM_CHANGE_USER`.
 //!
 //! # Source
-//! MySQL's and MariaDB's pages of their protocol: connection phase, `HandshakeResponse41`, `COM_CHANGE_USER` (read
+//! The pages of MySQL and MariaDB about their protocol: connection phase, `HandshakeResponse41`, `COM_CHANGE_USER` (read
 //! 2026-11).
 
 use super::follow::{Course, Follow, Sender, Unknown, hide};
@@ -95,7 +95,7 @@ enum Packet {
     ChangeUser(Field),
 }
 
-/// The field to which the next byte of a packet with an account's answer belongs.
+/// The field to which the next byte belongs, in a packet with an account and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Fixed,
@@ -113,7 +113,7 @@ enum Field {
 
 pub(super) struct Mysql {
     phase: Phase,
-    /// The client's capabilities; `None` if the connection began before it was followed.
+    /// The client's capabilities; `None` if the beginning of the connection was not seen.
     capabilities: Option<u32>,
     client: Packets,
     server: Packets,

@@ -15,7 +15,7 @@ const TLS_HANDSHAKE: u8 = 0x16;
 /// The message types that clients and servers send. A message of another type does not belong to PostgreSQL's protocol.
 const CLIENTS: &[u8] = b"BCDEFHPQSXcdfp";
 const SERVERS: &[u8] = b"123ACDEGHIKNRSTVWZcdnstv";
-/// `AuthenticationOk`, and the authentication requests whose data do not depend on a secret.
+/// Numbers of `AuthenticationOk`, and of the authentication requests whose data do not depend on a secret.
 const PLAIN_REQUESTS: [u32; 5] = [0, 3, 5, 7, 10];
 
 /// `AuthenticationSASL`: the client's answer to it begins with the name of a method.

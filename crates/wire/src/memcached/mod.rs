@@ -1,4 +1,4 @@
-//! memcached's text protocol: querying and filling a server, and the measured get and set.
+//! memcached's text protocol: queries, filling of a server, and the measured get and set.
 //!
 //! This file uses the text protocol, because every version and most client libraries support it; the binary and the
 //! meta protocol are not used. There is no login: memcached's own login is experimental, and our private servers do not
@@ -23,8 +23,8 @@ const PROTOCOL: &str = "memcached";
 const STATS_LIMIT: usize = 200_000;
 /// Highest number of bytes in an answer to `stats`.
 const STATS_BYTES_LIMIT: u64 = 16 << 20;
-/// Commands are sent in batches of about this many bytes: both socket buffers of an untuned Linux (208 KiB) can hold a
-/// batch, so neither side waits for the other to read.
+/// Number of bytes in a batch of commands, approximately. The socket buffers of a default Linux (208 KiB) can hold a
+/// batch in both directions, so neither side has to wait until the other side reads.
 const LOT_BYTES: usize = 64 << 10;
 
 /// A session over `S`.

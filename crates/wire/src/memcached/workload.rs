@@ -20,7 +20,7 @@ const LENGTH_CHARS: usize = 10;
 /// The beginnings of the server's errors.
 const ERRORS: [&[u8]; 3] = [b"ERROR\r\n", b"CLIENT_ERROR ", b"SERVER_ERROR "];
 
-/// `get prefix000000000042`: the reply's data is the value, empty if the key does not exist.
+/// The command `get prefix000000000042`. The reply's data is the value, empty if the key does not exist.
 #[derive(Debug, Clone)]
 pub struct Get {
     command: Keyed,
@@ -97,7 +97,7 @@ impl Codec for Get {
     }
 }
 
-/// `set prefix000000000042 …`: the reply is `STORED`, without data.
+/// The command `set prefix000000000042 …`. The reply is `STORED`, without data.
 #[derive(Debug, Clone)]
 pub struct Set(Keyed);
 

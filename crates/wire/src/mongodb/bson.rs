@@ -34,7 +34,7 @@ pub(super) struct Element<'a> {
     /// The element's name; in an array, its index.
     pub(super) name: &'a [u8],
     pub(super) kind: u8,
-    /// The position of the element's value in the bytes that the document is read from.
+    /// The position of the element's value in the bytes from which the document is read.
     pub(super) value: Range<usize>,
 }
 

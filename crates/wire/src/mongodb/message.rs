@@ -13,7 +13,7 @@ use crate::WireError;
 use crate::error::printable;
 
 pub(super) const PROTOCOL: &str = "MongoDB";
-/// Highest number of bytes in an answer: a document has at most 16 MiB, and the message around it needs a little more.
+/// Highest number of bytes in an answer: a document of at most 16 MiB, and a little more for the message around it.
 pub(super) const ANSWER_LIMIT: usize = (16 << 20) + (16 << 10);
 
 /// The only kind of message that looptax sends and accepts. Servers support it since wire version 6 (`MongoDB` 3.6).

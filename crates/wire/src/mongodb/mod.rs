@@ -1,5 +1,5 @@
-//! `MongoDB`'s protocol, limited to commands in single messages: login, queries, filling, and the measured ping, find
-//! and insert.
+//! `MongoDB`'s protocol, limited to commands in single messages: login, queries, filling of a server, and the measured
+//! ping, find and insert.
 //!
 //! `FerretDB` also uses this protocol, and this module is tested with `FerretDB`. Called by bench (codecs), servers
 //! (readiness, filling) and path (proof of an arm, the server's counters).

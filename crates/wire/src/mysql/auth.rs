@@ -1,4 +1,4 @@
-//! Authentication: the plugin that the greeting offers, and those that the server switches to.
+//! Authentication with the plugin that the greeting offers, and with plugins to which the server switches.
 //!
 //! `mysql_common` computes the scrambles. This file decides which exchanges are allowed: a password is sent in clear
 //! text only over a channel on which no other program can listen, and by `mysql_clear_password` only if the user has

@@ -1,4 +1,4 @@
-//! The greeting and our answer to it, which decide the capabilities of the connection.
+//! The greeting and our answer to it, which determine the capabilities of the connection.
 //!
 //! The capabilities that we request determine what the server sends per reply, so we request those that each server's
 //! usual C library requests. libmariadb 3.3 does not use `CLIENT_DEPRECATE_EOF` and uses MariaDB's cached metadata

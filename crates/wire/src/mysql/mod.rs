@@ -1,4 +1,4 @@
-//! MySQL and MariaDB: logs in, sends queries, prepares one query, and runs it as fast as possible.
+//! The protocol of MySQL and MariaDB: login, queries, and prepared queries for the measured loop.
 //!
 //! [`Connection`] is the blocking part, [`PreparedQuery`] the codec for the measured loop. On MariaDB, replies have the
 //! form that Debian's libmariadb 3.3 gets; on MySQL, the form that libmysqlclient gets (see `handshake.rs`). Never
@@ -68,7 +68,7 @@ impl<S: Stream> Connection<S> {
         Ok(Self { packets, session })
     }
 
-    /// Like [`Self::login`], over TLS, which `start_tls` starts after the greeting.
+    /// Logs in like [`Self::login`], but over TLS, which `start_tls` starts after the greeting.
     ///
     /// # Errors
     /// Those of [`Self::login`]; [`WireError::NoTls`] if the server does not offer TLS, [`WireError::Io`] if TLS cannot

@@ -1,4 +1,4 @@
-//! PostgreSQL's protocol 3.0: logs in, sends queries in the simple protocol, prepares the measured query.
+//! PostgreSQL's protocol 3.0: login, queries in the simple protocol, and the prepared query for the measured loop.
 //!
 //! `postgres-protocol` provides messages and password exchanges; looptax adds framing with limits and the codec of the
 //! measured loop. `Connection` does not start TLS: it works over any [`Stream`]. Called by bench (codec), servers

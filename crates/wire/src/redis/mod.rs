@@ -23,8 +23,8 @@ use crate::{Stream, WireError};
 use command::write_command;
 use replies::Replies;
 
-/// Commands are sent in batches of about this many bytes: both socket buffers of an untuned Linux (208 KiB) can hold a
-/// batch, so neither side waits for the other to read.
+/// Number of bytes in a batch of commands, approximately. The socket buffers of a default Linux (208 KiB) can hold a
+/// batch in both directions, so neither side has to wait until the other side reads.
 const LOT_BYTES: usize = 64 << 10;
 
 /// A logged-in session over `S`.

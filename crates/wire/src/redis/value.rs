@@ -1,4 +1,4 @@
-//! A reply as a value, for set-up and queries; the measured loop does not make values.
+//! A reply as a value, for set-up and queries. The measured loop does not make values.
 //!
 //! `replies` makes these values, and all code that sends commands reads them. This file does no I/O.
 

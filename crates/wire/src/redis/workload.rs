@@ -31,7 +31,7 @@ pub(super) fn template(name: &[u8], prefix: &str, rest: &[&[u8]]) -> Keyed {
     Keyed::new(bytes, digits_at)
 }
 
-/// `GET prefix000000000042`: the reply's data is the value, empty for nil.
+/// The command `GET prefix000000000042`. The reply's data is the value, empty for nil.
 #[derive(Debug, Clone)]
 pub struct Get(Keyed);
 
@@ -76,7 +76,7 @@ impl Codec for Get {
     }
 }
 
-/// `SET prefix000000000042 xxx…`: the reply is `OK`, without data.
+/// The command `SET prefix000000000042 xxx…`. The reply is `OK`, without data.
 #[derive(Debug, Clone)]
 pub struct Set(Keyed);
 
@@ -109,7 +109,7 @@ impl Codec for Set {
     }
 }
 
-/// `PING`: the reply is `PONG`, without data. The key is not sent.
+/// The command `PING`. The reply is `PONG`, without data. The key is not sent.
 #[derive(Debug, Clone)]
 pub struct Ping(Vec<u8>);
 

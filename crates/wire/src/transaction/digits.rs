@@ -7,7 +7,7 @@ use rand_xoshiro::SplitMix64;
 
 const GROUP_DIGITS: usize = 11;
 
-/// Appends `n_groups` groups with dashes between them. Equal bits give equal text.
+/// Appends `n_groups` groups with dashes between them. The same bits always give the same text.
 pub(super) fn write(bits: u64, n_groups: usize, out: &mut Vec<u8>) {
     let mut random = SplitMix64::seed_from_u64(bits);
     for group in 0..n_groups {

@@ -5,7 +5,7 @@
 use super::fault::malformed;
 use crate::WireError;
 
-/// Highest number of hexadecimal digits in a chunk's length: enough for 4 GiB.
+/// Highest number of hexadecimal digits in a chunk's length, which is enough for 4 GiB.
 const MOST_DIGITS: usize = 8;
 /// Highest number of bytes in a line between chunks: a length with its extensions, or a trailer.
 const MOST_LINE_BYTES: usize = 4096;

@@ -9,13 +9,13 @@ use super::fault::{READ_REPLY, malformed};
 use crate::error::printable;
 use crate::{Codec, Draws, Renewal, Reply, WireError};
 
-/// Highest number of bytes in a head: many times as much as nginx by default accepts from an upstream.
+/// Highest number of bytes in a head: many times the number that nginx by default accepts from an upstream.
 const HEAD_LIMIT: usize = 64 << 10;
 /// Highest number of header lines in a head.
 const MOST_HEADERS: usize = 64;
 /// Highest number of bytes in a body.
 const BODY_LIMIT: u64 = 1 << 30;
-/// A body of at most this many bytes is kept whole, so that the two arms' bodies can be compared.
+/// Highest number of bytes in a body that is kept as a whole, so that the bodies of the two arms can be compared.
 const KEPT_BYTES: u64 = 64 << 10;
 
 /// The description of a request.

@@ -29,13 +29,13 @@ const OCTETS: u32 = 10;
 /// The options of the comparison.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Clients; all if none is given
+    /// Names of clients; all if none is given
     #[arg(value_name = "CLIENT")]
     names: Vec<String>,
-    /// Rounds; an interval needs six
+    /// Number of rounds; an interval needs six
     #[arg(long, value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: u32,
-    /// Length of a real client's slices in milliseconds; each round has eighty
+    /// Length of a real client's slices in milliseconds; each round has eighty slices
     #[arg(long, value_name = "MS", default_value_t = SLICE_MS, value_parser = clap::value_parser!(u32).range(50..=10_000))]
     slice_ms: u32,
     /// Repeat the order of an earlier run

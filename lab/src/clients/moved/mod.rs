@@ -1,4 +1,4 @@
-//! `cargo lab clients run`: real clients under `looptax run`, as the server sees them.
+//! `cargo lab clients run`: checks by the server's own report whether real clients are moved by `looptax run`.
 //!
 //! Every loop of `clients/` is started over TCP, directly and under `run`, and sends requests. Under `run`, the server
 //! must report connections over its socket. The server must also count as many connections as from the direct client;

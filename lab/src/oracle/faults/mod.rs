@@ -42,7 +42,7 @@ pub(crate) struct Options {
     /// The seed of the faults
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// System calls that succeed or fail, at least
+    /// Lowest number of system calls that succeed or fail
     #[arg(long, default_value_t = 100_000)]
     steps: u64,
     /// Ten seeds, few steps each

@@ -20,10 +20,10 @@ use crate::workspace::{debug_looptax, root, run_to_success};
 /// Options of `libpq`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
-    /// Connections, each with every library over both transports
+    /// Number of connections; each is made with every library over both transports
     #[arg(long, default_value_t = 200)]
     connections: usize,
-    /// The seed of the random numbers; another one each time if not given
+    /// The seed of the random numbers; random if not given
     #[arg(long)]
     seed: Option<u64>,
 }

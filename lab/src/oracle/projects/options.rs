@@ -8,7 +8,7 @@ pub(crate) struct Options {
     /// Projects
     #[arg(long, default_value_t = 200)]
     pub(super) draws: u64,
-    /// The first project's seed, the next ones count up from it; another one each time if not given
+    /// The seed of the first project; the next projects have the following seeds. Random if not given
     #[arg(long)]
     pub(super) seed: Option<u64>,
     /// Only these forms

@@ -31,18 +31,18 @@ use table::Outcome;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Only these: names of clients/dialects/spellings.toml, or mysql, postgres, redis, memcached
+    /// Run only these: names of clients/dialects/spellings.toml, or mysql, postgres, redis, memcached
     names: Vec<String>,
-    /// How many files of each
+    /// How many files of each spelling
     #[arg(long, default_value_t = 200)]
     draws: u32,
-    /// The seed of the random numbers; another one each time if not given
+    /// The seed of the random numbers; random if not given
     #[arg(long)]
     seed: Option<u64>,
-    /// Instead of files, the output of `looptax dsn`: names of clients/dialects/drivers.toml, or kinds
+    /// Test the output of `looptax dsn` instead of files; the names are those of clients/dialects/drivers.toml, or kinds
     #[arg(long)]
     dsn: bool,
-    /// The part that CI runs: 50 files of each spelling whose driver CI installs, the same files each time
+    /// Run only the part that CI runs: 50 files of each spelling whose driver CI installs, always the same files
     #[arg(long, conflicts_with_all = ["names", "draws", "seed", "dsn"])]
     short: bool,
     #[arg(long, hide = true)]

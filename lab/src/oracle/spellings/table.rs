@@ -11,7 +11,7 @@ pub(crate) enum FaultKind {
     Elsewhere,
     /// With the edited file, the driver does not reach the socket, or also connects to another place.
     Edit,
-    /// The driver connects to nothing, although something listens at the reported place.
+    /// The driver connects to nothing, although a listener is at the reported place.
     Nowhere,
     /// With the edited file, the driver does not reach the socket, but with the original file it connected to nothing
     /// either.
