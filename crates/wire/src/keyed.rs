@@ -18,7 +18,8 @@ pub(crate) struct Keyed {
 }
 
 impl Keyed {
-    /// Makes the command. `bytes` is a whole command; its key ends in [`KEY_DIGITS`] digits, which start at `digits_at`.
+    /// Makes the command. `bytes` is a whole command; its key ends in [`KEY_DIGITS`] digits, which start at
+    /// `digits_at`.
     pub(crate) fn new(bytes: Vec<u8>, digits_at: usize) -> Self {
         debug_assert!(bytes.len() >= digits_at + KEY_DIGITS, "the key lies inside");
         Self { bytes, digits_at }

@@ -17,8 +17,8 @@ pub struct Login {
     pub user: String,
     /// Password; empty if there is no password.
     pub password: Secret,
-    /// The database (Redis: its number); `None` for the server's default. HTTP: the page to request; PHP-FPM: the folder of
-    /// the site's scripts.
+    /// The database (Redis: its number); `None` for the server's default. HTTP: the page to request; PHP-FPM: the
+    /// folder of the site's scripts.
     pub database: Option<String>,
     /// `MongoDB`: the database that holds the account, if it is not the usual one.
     pub accounts: Option<String>,

@@ -39,7 +39,7 @@ pub(crate) enum Part {
     },
     /// Answers each request of a listener that is its input
     Answer,
-    /// Sends a password of root to a server of root, as root; with a port for pages, once for each request
+    /// Sends root's password to root's server, as root; with a port for pages, sends it for each request for a page
     Say {
         server: SocketAddr,
         #[arg(long)]

@@ -21,7 +21,8 @@ pub(crate) enum Chore {
     Faults(faults::Options),
     /// Whether `looptax check` is right about random parameters of libpq, according to libpq 13 to 18
     Libpq(libpq::Options),
-    /// Whether a login that `looptax run` moves to the socket has the same result as over TCP, for random PostgreSQL rules
+    /// Whether a login that `looptax run` moves to the socket has the same result as over TCP, for random PostgreSQL
+    /// rules
     Logins(logins::Options),
     /// Whether random programs get the same results under `looptax run` as over TCP
     Programs(programs::Options),

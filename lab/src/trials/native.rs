@@ -36,8 +36,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 /// The options of this series.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Number of starts of both instances. A start is the unit of inference, because two processes of one program differ
-    /// for their whole lifetime by the position of their memory
+    /// Number of starts of both instances. A start is the unit of inference, because two processes of one program
+    /// differ for their whole lifetime by the position of their memory
     #[arg(long, default_value_t = 16)]
     starts: usize,
     /// Epochs in each start, with sixteen pages of each instance

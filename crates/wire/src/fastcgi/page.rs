@@ -1,8 +1,8 @@
 //! One page, requested repeatedly on a connection that stays open, for the measured loop.
 //!
-//! Runs in the measured loop: `request` copies bytes that were made once, `reply` goes through the records of one answer and skips long
-//! content. Neither of them allocates (except for an error), locks, logs, or makes a system call. The load engine calls
-//! them; before that [`Connection`] sends one request.
+//! Runs in the measured loop: `request` copies bytes that were made once, `reply` goes through the records of one
+//! answer and skips long content. Neither of them allocates (except for an error), locks, logs, or makes a system call.
+//! The load engine calls them; before that [`Connection`] sends one request.
 
 use std::time::Duration;
 

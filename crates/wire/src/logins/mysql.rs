@@ -2,8 +2,8 @@
 //! `COM_CHANGE_USER`.
 //!
 //! # Source
-//! The pages of MySQL and MariaDB about their protocol: connection phase, `HandshakeResponse41`, `COM_CHANGE_USER` (read
-//! 2026-11).
+//! The pages of MySQL and MariaDB about their protocol: connection phase, `HandshakeResponse41`, `COM_CHANGE_USER`
+//! (read 2026-11).
 
 use super::follow::{Course, Follow, Sender, Unknown, hide};
 

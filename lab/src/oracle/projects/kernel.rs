@@ -6,8 +6,8 @@ use std::path::Path;
 /// Returns the number of established connections of a process to this port.
 ///
 /// # Source
-/// Linux, `Documentation/networking/proc_net_tcp.rst`: the remote address is the third word, the state the fourth (01 is
-/// established), the inode the tenth.
+/// Linux, `Documentation/networking/proc_net_tcp.rst`: the remote address is the third word, the state the fourth (01
+/// is established), the inode the tenth.
 pub(super) fn n_over_tcp(pid: u32, port: u16) -> usize {
     let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else {
         return 0;

@@ -39,7 +39,8 @@ pub(crate) struct Options {
     /// The seed of the random numbers; random if not given
     #[arg(long)]
     seed: Option<u64>,
-    /// Test the output of `looptax dsn` instead of files; the names are those of clients/dialects/drivers.toml, or kinds
+    /// Test the output of `looptax dsn` instead of files; the names are those of clients/dialects/drivers.toml, or
+    /// kinds
     #[arg(long)]
     dsn: bool,
     /// Run only the part that CI runs: 50 files of each spelling whose driver CI installs, always the same files
