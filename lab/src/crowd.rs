@@ -22,10 +22,10 @@ use crate::{process, workspace};
 /// Options of `crowd`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Connections
+    /// Number of connections
     #[arg(long, default_value_t = 20_000)]
     connections: u32,
-    /// Runs of `looptax find`
+    /// Number of runs of `looptax find`
     #[arg(long, default_value_t = 7)]
     looks: u32,
     /// Only hold the connections, to this server, until stdin ends

@@ -27,10 +27,10 @@ use crate::servers::{Ours, wait_until};
 /// Options of `duet`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Runs of each cell
+    /// Number of runs for each cell of the table
     #[arg(long, default_value_t = 10)]
     runs: usize,
-    /// Epochs of each run
+    /// Number of epochs in each run
     #[arg(long, default_value_t = 20)]
     epochs: usize,
     /// Seed of the coin flips

@@ -20,10 +20,10 @@ use crate::{process, workspace};
 /// Options of `fleet-engines`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Machines
+    /// Number of machines
     #[arg(long, default_value_t = 10_000)]
     hosts: u32,
-    /// Findings of each report
+    /// Number of findings in each report
     #[arg(long, default_value_t = 5)]
     findings: u32,
 }

@@ -15,7 +15,7 @@ use crate::{process, workspace};
 /// Options of `history`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Runs
+    /// Number of runs in the history
     #[arg(long, default_value_t = 10_000)]
     runs: u32,
     /// How often each list is requested

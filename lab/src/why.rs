@@ -28,9 +28,9 @@ const LEVEL: f64 = 0.05;
 pub(crate) enum Chore {
     /// unix and tcp on each server: the sum of the layers compared with the CPU clocks in epochs without the sampler
     Sums(Series),
-    /// Both arms alike
+    /// Two arms that are alike
     Alike(Series),
-    /// One arm's client kept busy
+    /// One arm, whose client is kept busy
     Injected(Injected),
     /// Many connections: memory of looptax, size of the page
     Large(Large),
@@ -42,7 +42,7 @@ pub(crate) struct Series {
     /// Number of runs on each server
     #[arg(long, default_value_t = 10)]
     runs: u32,
-    /// Epochs of each
+    /// Number of epochs in each run
     #[arg(long, default_value_t = 24)]
     epochs: u32,
     /// Servers, as `looptax why` accepts them
@@ -63,7 +63,7 @@ pub(crate) struct Injected {
 /// One run with many connections.
 #[derive(Args)]
 pub(crate) struct Large {
-    /// Connections of each arm
+    /// Number of connections of each arm
     #[arg(long, default_value_t = 1_024)]
     connections: u32,
     /// Number of epochs; each takes about four seconds with that many connections

@@ -61,7 +61,7 @@ pub enum WireError {
     /// A request could not be made from the given parts.
     #[error("{what}")]
     Request {
-        /// The fault, with its place.
+        /// Description of the fault, and where it is in the request.
         what: String,
     },
     /// The server answered without an error, but the statement cannot have had this result.

@@ -2,7 +2,7 @@
 
 use crate::{Codec, Draws, Reply, WireError};
 
-/// Sends `n` requests of another codec together and waits for all their replies.
+/// Sends `n` requests of another codec together, and waits for all their replies.
 #[derive(Debug)]
 pub struct Pipelined<C> {
     inner: C,

@@ -15,7 +15,7 @@ use marks::{Mark, Rights};
 use readable::Scanner;
 use victims::Victims;
 
-/// A violation of the rules.
+/// A violation that the judge has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Hit {
     /// Code of the attacker ran with rights that the attacker does not have.

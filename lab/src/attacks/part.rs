@@ -23,7 +23,7 @@ const BAIT: &str = "bait-";
 /// Prefix of the files that the attacker puts in the place of others.
 pub(super) const EVIL: &str = "evil-";
 
-/// A part.
+/// A part of an attack, which the lab's own program plays.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Part {
     /// Runs a program, and ends it when the process that started this one ends

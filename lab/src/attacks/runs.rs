@@ -75,7 +75,7 @@ impl Run<'_> {
             .env("HOME", ground.at("ours"))
             .env("XDG_DATA_HOME", ground.data())
             .env("TMPDIR", ground.at("tmp"))
-            // Values that only root knows.
+            // The secret, which only root's environment contains.
             .env("LOOPTAX_COLLECTOR_PASSWORD", &ground.secret)
             .envs(self.variables)
             .current_dir(&self.folder)

@@ -52,7 +52,7 @@ const PAUSE: Duration = Duration::from_secs(7);
 /// The options of the table.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Drivers; all if none is given
+    /// Names of drivers; all if none is given
     #[arg(value_name = "DRIVER")]
     names: Vec<String>,
 }

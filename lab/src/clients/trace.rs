@@ -22,10 +22,10 @@ const WARM_UP: usize = 500;
 /// The options of the trace.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Clients; all if none is given
+    /// Names of clients; all if none is given
     #[arg(value_name = "CLIENT")]
     names: Vec<String>,
-    /// Requests that count
+    /// Number of requests that are traced
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     requests: u32,
     /// Keep the result in clients/traces.toml

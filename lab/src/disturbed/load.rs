@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::coin::Coin;
 use crate::servers::Ours;
 
-/// A way to disturb.
+/// The kinds of disturbance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Load {
     /// Two processes that do nothing but count

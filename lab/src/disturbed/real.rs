@@ -17,7 +17,7 @@ use crate::{recorded, workspace};
 /// Options of `real`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Which disturbances
+    /// The disturbances to run under
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Load::value_variants().to_vec())]
     load: Vec<Load>,
     /// Runs of each arm against itself, and of unix against tcp
@@ -31,7 +31,7 @@ pub(crate) struct Options {
     only: Option<Part>,
 }
 
-/// The two questions.
+/// The two questions that the runs answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// Does an arm differ from itself?

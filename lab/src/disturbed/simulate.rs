@@ -18,7 +18,7 @@ use super::scene::{Dice, Places, Scene, When, Who};
 /// Options of `simulate`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Runs of each cell
+    /// Number of runs for each cell of the table
     #[arg(long, default_value_t = 1000)]
     runs: u64,
     /// Seed of the first run of each cell

@@ -24,7 +24,7 @@ pub(crate) struct Options {
     /// The collector, an empty database: clickhouse://…, postgres://…
     #[arg(value_name = "DESTINATION")]
     destination: String,
-    /// Machines
+    /// Number of machines
     #[arg(long, default_value_t = 100_000)]
     hosts: u32,
     /// Looks at each of them, evenly over a year

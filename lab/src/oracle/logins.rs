@@ -18,7 +18,7 @@ use crate::coin::Coin;
 /// Options of `logins`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
-    /// Files
+    /// Number of files
     #[arg(long, default_value_t = 2_000)]
     files: usize,
     /// The seed of the random numbers; random if not given
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let is_moved = is_moved(&file, families)?;
         n_moved += usize::from(is_moved);
         n_plain += usize::from(file.is_plain());
-        // Over the socket, and over TCP in three forms of encryption.
+        // Over the socket, and over TCP: plain, with TLS and with GSS encryption.
         n_logins += file.logins().len() * families.len() * 4 * worlds as usize;
         match seen {
             Some((login, transport)) if is_moved => {

@@ -40,7 +40,7 @@ pub(crate) struct Case {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Place {
-    /// Both on one core.
+    /// Server and load generator on one core.
     OneCore,
     /// The server on one core, the load generator on another.
     Split,
@@ -68,7 +68,7 @@ pub(crate) enum Throughput {
     Shown,
     /// No ratio, because the scheduler determines it: the ranges of the rates over 1 s are shown side by side.
     Ranges,
-    /// Lowest ratio.
+    /// The ratio must be at least this.
     #[serde(untagged)]
     AtLeast(f64),
 }

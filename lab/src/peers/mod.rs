@@ -50,7 +50,7 @@ const N_DIALS: u32 = 2_000;
 #[derive(Debug, Clone, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct Options {
-    /// Cases by name. Default: all
+    /// Names of cases; all if none is given
     #[arg(value_name = "CASE")]
     cases: Vec<String>,
     /// Print the cases and stop

@@ -30,19 +30,19 @@ const MOST_SHOWN: usize = 20;
 /// Options of `records`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Mutants
+    /// Number of mutants
     #[arg(long, default_value_t = 2_000)]
     mutants: usize,
-    /// Only kept records, and fewer mutants: some 20 s
+    /// Use only stored records, and fewer mutants: takes about 20 s
     #[arg(long, conflicts_with = "mutants")]
     short: bool,
-    /// The program that reads them, in place of one built for it
+    /// Test this program instead of building one
     #[arg(long, value_name = "FILE")]
     looptax: Option<PathBuf>,
     /// Repeat the mutants of an earlier run
     #[arg(long)]
     seed: Option<u64>,
-    /// A folder for the harmful mutants
+    /// Write mutants that cause a failure into this folder
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 }

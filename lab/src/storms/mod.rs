@@ -39,7 +39,7 @@ const PAUSE: Duration = Duration::from_millis(300);
 /// The options of the table.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Drivers; all if none is given
+    /// Names of drivers; all if none is given
     #[arg(value_name = "DRIVER")]
     names: Vec<String>,
     /// Number of storms of each row over the socket

@@ -15,7 +15,7 @@ use crate::workspace;
 /// The options of the trials.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Epochs of each, with four starts
+    /// Number of epochs in each trial, which has four starts
     #[arg(long, default_value_t = 6)]
     epochs: u32,
 }

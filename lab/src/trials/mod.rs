@@ -37,10 +37,10 @@ pub(crate) enum Chore {
 /// The number of trials, and their length.
 #[derive(Args)]
 pub(crate) struct Series {
-    /// Trials
+    /// Number of trials
     #[arg(long, default_value_t = 40)]
     trials: u32,
-    /// Epochs of each
+    /// Number of epochs in each trial
     #[arg(long, default_value_t = 20)]
     epochs: u32,
 }

@@ -38,22 +38,22 @@ const SHORT: [&str; 6] = ["find", "check", "watch", "switch", "run", "dsn"];
 /// The options of the table.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
-    /// Columns whose names have one of these words
+    /// Test only columns whose names contain one of these words
     #[arg(value_name = "WORD")]
     words: Vec<String>,
-    /// Commands; all if none is given
+    /// Commands to test; all if none is given
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
     /// Test only servers of the machine itself, and only commands that measure nothing
     #[arg(long)]
     short: bool,
-    /// Columns at one time
+    /// Number of columns that run at the same time
     #[arg(long, default_value_t = 1)]
     at_once: usize,
     /// Write the table into the book
     #[arg(long)]
     write: bool,
-    /// Another build of looptax
+    /// Test this build of looptax instead of building one
     #[arg(long)]
     looptax: Option<PathBuf>,
 }

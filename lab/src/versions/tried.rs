@@ -22,7 +22,7 @@ use super::rig::{FOLDER, Rig, Running, View, number, script};
 /// The result of testing a command with a server.
 #[derive(Debug)]
 pub(super) enum Cell {
-    /// The observed result.
+    /// The command's output is right; contains a summary of it.
     Right(String),
     Untried(&'static str),
 }

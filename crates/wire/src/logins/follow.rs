@@ -4,7 +4,7 @@
 /// The byte that replaces each secret byte.
 const HIDDEN: u8 = b'*';
 
-/// The end of a connection that sent some bytes.
+/// The program that sent some bytes: the client or the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sender {
     Client,
@@ -39,7 +39,7 @@ pub(super) trait Follow: Send {
     fn course(&self) -> Course;
 }
 
-/// Overwrites a secret.
+/// Overwrites a secret, and adds its length to `n_hidden`.
 pub(super) fn hide(bytes: &mut [u8], n_hidden: &mut u64) {
     bytes.fill(HIDDEN);
     *n_hidden += bytes.len() as u64;

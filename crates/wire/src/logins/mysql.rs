@@ -34,7 +34,7 @@ enum Phase {
     Commands,
 }
 
-/// Packets of one sender.
+/// Reads the packets of one sender.
 #[derive(Debug, Default)]
 struct Packets {
     header: [u8; 4],

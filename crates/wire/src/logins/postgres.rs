@@ -30,7 +30,7 @@ enum Phase {
     Messages,
 }
 
-/// Messages of one sender.
+/// Reads the messages of one sender.
 #[derive(Debug, Default)]
 struct Messages {
     kind: u8,

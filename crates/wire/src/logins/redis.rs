@@ -7,7 +7,7 @@
 
 use super::follow::{Course, Follow, Sender, Unknown, hide};
 
-/// The first byte of TLS.
+/// First byte of a TLS connection.
 const TLS_HANDSHAKE: u8 = 0x16;
 /// Length of the longest word that this file looks for; a longer word cannot be one of them.
 const MOST_WORD: usize = 16;

@@ -15,7 +15,7 @@ const MAJOR: u8 = 3;
 const MOST_MINOR: u8 = 4;
 const MOST_RECORD: u16 = (1 << 14) + 2048;
 
-/// Both directions of a connection.
+/// The TLS records in both directions of a connection.
 #[derive(Default)]
 pub(super) struct Records {
     client: Side,

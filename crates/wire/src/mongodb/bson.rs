@@ -113,12 +113,12 @@ fn value_bytes(kind: u8, bytes: &[u8]) -> Result<usize, Broken> {
         0x06 | 0x0a | 0x7f | 0xff => 0,
         BOOL => 1,
         INT32 => 4,
-        // INT64 and DOUBLE, and two kinds of times: a date and a replica set's timestamp.
+        // DOUBLE, INT64, and two kinds of times: a date and a replica set's timestamp.
         DOUBLE | INT64 | 0x09 | 0x11 => 8,
         OBJECT_ID => ID_BYTES,
-        // A decimal number.
+        // DECIMAL128.
         0x13 => 16,
-        // Also code and symbols.
+        // TEXT, code and symbols.
         TEXT | 0x0d | 0x0e => 4 + length_at(bytes, 0)?,
         // A reference to a document (DBPointer).
         0x0c => 4 + length_at(bytes, 0)? + ID_BYTES,

@@ -150,7 +150,7 @@ pub(super) fn check(received: &[u8], document: Range<usize>, action: &'static st
 
 struct Outcome {
     is_ok: bool,
-    /// The array `writeErrors`.
+    /// Position of the array `writeErrors`, which lists refused documents.
     refused: Option<Range<usize>>,
 }
 

@@ -29,7 +29,7 @@ const ADMIN: &str = "admin";
 
 const ASK: &str = "ask the server";
 
-/// A session over `S`.
+/// A session over a stream of type `S`.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     stream: S,

@@ -17,7 +17,7 @@ const MAX_REPLY_BYTES: usize = 64 << 20;
 
 const ACTION: &str = "read the reply to a statement";
 
-/// The protocol of the rows.
+/// The protocol in which the server sends rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Binary,

@@ -27,7 +27,7 @@ use replies::Replies;
 /// batch in both directions, so neither side has to wait until the other side reads.
 const LOT_BYTES: usize = 64 << 10;
 
-/// A logged-in session over `S`.
+/// A logged-in session over a stream of type `S`.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     replies: Replies<S>,

@@ -45,7 +45,7 @@ pub(crate) struct Options {
     /// Lowest number of system calls that succeed or fail
     #[arg(long, default_value_t = 100_000)]
     steps: u64,
-    /// Ten seeds, few steps each
+    /// Use ten seeds, with few steps each
     #[arg(long, conflicts_with_all = ["steps", "every"])]
     short: bool,
     /// Every fault of every call and every state after a loss of power, one at a time; and any two faults of a switch

@@ -20,7 +20,7 @@ pub(super) trait Trial {
     fn settle(&self, root: &Path, ended: &[Ended]) -> Result<Vec<String>>;
 }
 
-/// How a phase ended.
+/// The result of a phase.
 #[derive(Debug)]
 pub(super) struct Ended {
     pub(super) end: End,

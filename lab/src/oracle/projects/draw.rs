@@ -29,7 +29,7 @@ pub(super) struct Form {
     /// The kinds of servers that the project uses.
     pub(super) kinds: &'static [Kind],
     pub(super) program: Program,
-    /// The argument of the program.
+    /// The argument of the program, by which it knows the form.
     pub(super) word: &'static str,
     /// A requirement of the program: an extension or a module of its language.
     pub(super) needs: &'static str,
@@ -131,7 +131,7 @@ pub(super) struct Draw {
     pub(super) options: Vec<&'static str>,
     /// The text by which the server's answer is recognized.
     pub(super) mark: String,
-    /// Random numbers for the texts.
+    /// Seed of the random numbers with which the files are written.
     pub(super) coin_seed: u64,
 }
 

@@ -42,7 +42,7 @@ struct Server {
     _running: Ours,
 }
 
-/// All servers.
+/// The servers of all kinds.
 pub(super) struct Ground {
     servers: Vec<Server>,
 }

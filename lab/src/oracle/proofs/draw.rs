@@ -27,7 +27,7 @@ pub(super) enum Style {
 #[serde(rename_all = "lowercase")]
 pub(super) enum Reads {
     Each,
-    /// Every few seconds.
+    /// At intervals of a few seconds.
     Late,
     /// At SIGHUP, which the command of `--reload` sends.
     Hup,

@@ -32,7 +32,7 @@ pub(super) fn attempts(log: &Path) -> Result<Vec<Attempt>> {
     lines.collect()
 }
 
-/// The result of looptax.
+/// The end of looptax: its exit code, its output, and the file.
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub(super) code: Option<i32>,

@@ -25,7 +25,7 @@ use crate::workspace::debug_looptax;
 /// The options of this oracle.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Machines of each kind
+    /// Number of machines for each kind of server
     #[arg(long, default_value_t = 500)]
     machines: u64,
     /// The first machine; the others have the seeds that follow
@@ -33,16 +33,16 @@ pub(crate) struct Options {
     seed: u64,
     #[arg(long, value_delimiter = ',', default_value = "redis,valkey,mariadb,mysql,postgres,pgbouncer")]
     kinds: Vec<String>,
-    /// How many run at once, each with its own server
+    /// Number of machines that run at the same time, each with its own server
     #[arg(long, default_value_t = 4)]
     lanes: usize,
     /// Without the kernel's programs, as for users other than root
     #[arg(long)]
     without_eyes: bool,
-    /// Another build of looptax
+    /// Test this build of looptax instead of building one
     #[arg(long)]
     looptax: Option<PathBuf>,
-    /// Show looptax's output for each
+    /// Show looptax's output for each machine
     #[arg(long)]
     all: bool,
 }

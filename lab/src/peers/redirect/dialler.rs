@@ -25,16 +25,16 @@ pub(crate) struct Options {
     /// The server's address
     #[arg(long)]
     tcp: SocketAddr,
-    /// Connect to the socket itself
+    /// Connect to this socket instead of the TCP address
     #[arg(long)]
     unix: Option<PathBuf>,
-    /// Connections, one after another
+    /// Number of connections, made one after another
     #[arg(long)]
     dials: u32,
-    /// Pause between them, in microseconds
+    /// Pause between two connections, in microseconds
     #[arg(long)]
     pause_us: u64,
-    /// Stay on this core
+    /// Run only on this core
     #[arg(long)]
     core: Option<usize>,
 }

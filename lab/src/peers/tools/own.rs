@@ -50,7 +50,7 @@ pub(crate) struct Options {
     connections: u32,
     #[arg(long)]
     requests: u64,
-    /// A connection for each request
+    /// Open a new connection for each request
     #[arg(long)]
     reconnects: bool,
 }

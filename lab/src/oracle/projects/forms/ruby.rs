@@ -1,4 +1,4 @@
-//! Rails' `database.yml`.
+//! Projects in Ruby on Rails, which read `database.yml`.
 
 use looptax_model::dsn::Kind;
 use std::fmt::Write as _;
