@@ -1,7 +1,7 @@
 //! The program that an attacker tries to get executed. It reports the rights with which it runs to a file that only the
 //! judge reads.
 //!
-//! Built only by `cargo lab attacks`, in several forms: as a stand-in for a server (no `cfg`), as a program that leaves
+//! Built only by `cargo lab attacks`, in several forms: as an imitation of a server (no `cfg`), as a program that leaves
 //! a mark (`--cfg marks`), and as a library that leaves a mark when it is loaded (`--cfg loaded`). A program built with
 //! `--cfg needs` needs that library. The path of the file for marks is set when the program is built.
 

@@ -9,8 +9,8 @@ use anyhow::{Context, Result};
 use super::ground::{Ground, write};
 use crate::workspace::run_to_success;
 
-/// Names by which looptax recognises servers. Root's programs with these names, which every user may run, are stand-ins
-/// for the servers.
+/// Names by which looptax recognises servers. Root's programs with these names, which every user may run, imitate the
+/// servers.
 pub(super) const SERVERS: [&str; 6] = ["redis-server", "mariadbd", "postgres", "memcached", "pgbouncer", "php-fpm8.2"];
 
 const SOURCE: &str = include_str!("../../data/attacks/marker.rs");

@@ -20,7 +20,7 @@ pub use follow::Sender;
 use follow::{Course, Follow};
 use tls::Records;
 
-/// What the caller does with the bytes that were fed.
+/// The action that the caller takes with the bytes that were fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// The bytes no longer contain a secret of a login.

@@ -34,7 +34,7 @@ pub(super) struct Dialect {
     /// Whether no EOF packet follows the column definitions, and an OK packet with the EOF marker byte follows the
     /// rows.
     pub(super) is_eof_deprecated: bool,
-    /// Whether a byte after the column count tells if column definitions follow.
+    /// Whether a byte after the column count shows that column definitions follow, or that they do not.
     pub(super) has_cached_metadata: bool,
 }
 

@@ -145,7 +145,7 @@ impl Stack<'_> {
                 command
             }
             Behind::Setuid => {
-                // The program waits for a password that nobody enters, with root's rights and the attacker's arguments.
+                // The program waits forever for a password, with root's rights and the attacker's arguments.
                 let mut command = ground.part(&["holding", &self.port.to_string(), "--"]);
                 let evil = folder.join("evil");
                 ground.marking_script(&evil)?;

@@ -19,7 +19,7 @@ pub(super) struct Client {
     pub(super) name: String,
     /// Kinds of server to which the client connects.
     pub(super) servers: Vec<String>,
-    /// The user to whom the client's connections belong, if it is not the user of this process.
+    /// The user that owns the client's connections, if it is not the user of this process.
     pub(super) user: Option<String>,
 }
 

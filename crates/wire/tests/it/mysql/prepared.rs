@@ -14,7 +14,7 @@ fn point_select(flavour: Flavour) -> PreparedQuery {
     connection.prepare("SELECT c FROM sbtest1 WHERE id = ?").expect("a prepared statement")
 }
 
-/// Feeds `reply` byte by byte: before its last byte there must be no reply, then a complete reply with `data`.
+/// Feeds `reply` byte by byte: before its last byte the codec must not report a reply, then a reply with `data`.
 #[track_caller]
 fn check_reply(query: &mut PreparedQuery, reply: &[u8], data: &[u8]) {
     for n_bytes in 0..reply.len() {
