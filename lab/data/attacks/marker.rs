@@ -1,9 +1,9 @@
 //! The program that an attacker tries to get executed. It reports the rights with which it runs to a file that only the
 //! judge reads.
 //!
-//! Built only by `cargo lab attacks`, in several forms: as an imitation of a server (no `cfg`), as a program that leaves
-//! a mark (`--cfg marks`), and as a library that leaves a mark when it is loaded (`--cfg loaded`). A program built with
-//! `--cfg needs` needs that library. The path of the file for marks is set when the program is built.
+//! Built only by `cargo lab attacks`, in several forms: as an imitation of a server (no `cfg`), as a program that
+//! leaves a mark (`--cfg marks`), and as a library that leaves a mark when it is loaded (`--cfg loaded`). A program
+//! built with `--cfg needs` needs that library. The path of the file for marks is set when the program is built.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
