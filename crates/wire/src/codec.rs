@@ -56,8 +56,8 @@ pub trait Codec: Send {
     /// if the bytes are not a reply to our request.
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError>;
 
-    /// Whether the request to which the last reply belongs may continue with another message. If it turns out that the
-    /// request is complete, the next call of [`Codec::request`] writes nothing.
+    /// Returns whether the request to which the last reply belongs may continue with another message. If it turns out
+    /// that the request is complete, the next call of [`Codec::request`] writes nothing.
     fn goes_on(&self) -> bool {
         false
     }

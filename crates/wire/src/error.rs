@@ -135,7 +135,7 @@ impl WireError {
         Self::Malformed { protocol, action, expected, found: printable(found) }
     }
 
-    /// Whether a login may have ended with this error because the server does not accept more connections.
+    /// Returns whether a login may have ended with this error because the server does not accept more connections.
     ///
     /// Redis sends a message about this, but the message can get lost, because Redis closes the connection before it
     /// has read anything.

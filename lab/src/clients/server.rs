@@ -136,7 +136,7 @@ impl Server {
         }
     }
 
-    /// Whether looptax requests only its own keys on a server that it did not start.
+    /// Returns whether looptax requests only its own keys on a server that it did not start.
     pub(crate) fn wants_scratch_keys(&self) -> bool {
         matches!(self.private.kind, Kind::Redis | Kind::Valkey)
     }

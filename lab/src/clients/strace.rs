@@ -28,7 +28,7 @@ impl Call {
         Some((number.parse().ok()?, &rest[..end]))
     }
 
-    /// Whether the call uses a connection.
+    /// Returns whether the call uses a connection.
     pub(crate) fn is_on_socket(&self) -> bool {
         let kinds = ["TCP", "UNIX", "socket:"];
         self.descriptor().is_some_and(|(_, what)| kinds.iter().any(|kind| what.starts_with(kind)))

@@ -77,8 +77,8 @@ fn trace(client: &Client, server: &Server, relay: &Relay, n: usize, raw: &Path) 
         command
             .args(["-f", "-yy", "-qq", "-s", "1", "-e", strace::CALLS, "-o"])
             .arg(&file)
-            // Language runtimes start as many threads as there are cores. Here there is one core, as under placement
-            // `same`.
+            // Language runtimes start as many threads as there are cores, so the client gets only one core, as under
+            // placement `same`.
             .args(["taskset", "--cpu-list", "0"])
             .args(client::arguments(&client.name, &address)?)
             .envs(server.environment());

@@ -74,7 +74,8 @@ pub(crate) const PLAIN: Case = usual("plain", "plain");
 pub(crate) const WRONG: Case = secret("wrong password", "plain", "wrong");
 
 impl Case {
-    /// Whether the case is needed on a server where only the socket matters: it is the first case with its folder.
+    /// Returns whether the case is needed on a server where only the socket matters: it is the first case with its
+    /// folder.
     pub(crate) fn is_about_the_socket(&self) -> bool {
         let first = CASES.iter().find(|it| it.folder == self.folder);
         first.is_some_and(|it| it.user == self.user)

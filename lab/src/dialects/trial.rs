@@ -156,7 +156,7 @@ impl Trial {
         self.objections.clone()
     }
 
-    /// Whether every text works, or looptax reports that it does not.
+    /// Returns whether every text works, or looptax reports that it does not.
     pub(crate) fn is_proved(&self) -> bool {
         self.objections.is_empty() && self.n_connected > 0
     }

@@ -23,7 +23,7 @@ use super::work::Work;
 use crate::coin::Coin;
 use crate::servers::Ours;
 
-/// Time until `looptax watch` counts, and time until it has counted the last answers.
+/// Time to wait until `looptax watch` counts, and at the end until it has counted the last answers.
 const AROUND: Duration = Duration::from_secs(2);
 
 const HEAD: &str = "\
@@ -51,7 +51,8 @@ pub(super) fn run(cases: &[&Case], how: &Manner<'_>, coin: &mut Coin) -> Result<
     Ok(())
 }
 
-/// Whether `watch` can distinguish the requests of this work, because each request is one message and one answer.
+/// Returns whether `watch` can distinguish the requests of this work, because each request is one message and one
+/// answer.
 fn is_told_apart(work: Work) -> bool {
     matches!(
         work,

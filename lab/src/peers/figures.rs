@@ -94,7 +94,7 @@ impl Row {
 }
 
 impl Held {
-    /// Whether the median meets the requirement. A requirement whose figure is not known is not met.
+    /// Returns whether the median meets the requirement. A requirement whose figure is not known is not met.
     fn is_met(&self) -> bool {
         match (self.bound, self.ratio) {
             (None, _) => true,

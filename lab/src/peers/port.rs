@@ -10,8 +10,8 @@ pub(super) fn free_port() -> Result<u16> {
     Ok(bound.context("no free port")?.port())
 }
 
-/// Whether a process listens on this port of 127.0.0.1. Reads the kernel's list, because a test connection would count
-/// as a client of the server.
+/// Returns whether a process listens on this port of 127.0.0.1. Reads the kernel's list, because a test connection
+/// would count as a client of the server.
 pub(super) fn is_listening(port: u16) -> bool {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
     lists_listener(&table, port)

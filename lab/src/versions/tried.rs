@@ -326,7 +326,7 @@ impl Trial<'_> {
         Ok(Right(format!("{n_counted} of {least} to {most}")))
     }
 
-    /// Whether this is the server's process, or a process that it started.
+    /// Returns whether this is the server's process, or a process that it started.
     fn is_of_rig(&self, pid: &Value) -> bool {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).map(str::trim);

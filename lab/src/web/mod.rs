@@ -1,6 +1,6 @@
 //! `cargo lab web`: tests the report page in a browser, with pages of records that are made for the tests.
 //!
-//! The scripts that control the browser are in web/test.
+//! The scripts that control the browser are in web/test; `cargo xtask web` builds the page's assets.
 
 mod big;
 mod figures;

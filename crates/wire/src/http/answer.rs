@@ -34,7 +34,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Bodies of up to 64 MiB, of which nothing is kept.
+    /// Returns limits for bodies of up to 64 MiB, of which nothing is kept.
     pub fn new(time: Duration) -> Self {
         Self { body_bytes: BODY_LIMIT, kept_bytes: 0, time }
     }

@@ -36,7 +36,7 @@ impl HttpError {
         Self::NoHttp { found }
     }
 
-    /// Whether the stream's time limit passed.
+    /// Returns whether the stream's time limit passed.
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Wire(WireError::Timeout { .. }))
     }

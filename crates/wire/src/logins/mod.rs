@@ -159,7 +159,7 @@ impl Logins {
     }
 }
 
-/// Whether this protocol's logins are followed.
+/// Returns whether this protocol's logins are followed.
 pub fn are_followed(protocol: Protocol) -> bool {
     follow(protocol, true).is_some()
 }

@@ -60,12 +60,12 @@ impl<S: Stream> Connection<S> {
         &self.server_version
     }
 
-    /// Whether the server reports that it is `FerretDB`.
+    /// Returns whether the server reports that it is `FerretDB`.
     pub fn is_ferretdb(&self) -> bool {
         self.is_ferretdb
     }
 
-    /// Whether the server belongs to a replica set, so that writes are replicated to other servers.
+    /// Returns whether the server belongs to a replica set, so that writes are replicated to other servers.
     pub fn is_replicated(&self) -> bool {
         self.is_replicated
     }

@@ -89,12 +89,12 @@ impl<S: Stream> Connection<S> {
         &self.session.server_version
     }
 
-    /// Whether this is MariaDB, according to its version text or its greeting's capabilities.
+    /// Returns whether this is MariaDB, according to its version text or its greeting's capabilities.
     pub fn is_mariadb(&self) -> bool {
         self.session.is_mariadb
     }
 
-    /// Whether the server offers TLS, according to its greeting.
+    /// Returns whether the server offers TLS, according to its greeting.
     pub fn offers_tls(&self) -> bool {
         self.session.offers_tls
     }

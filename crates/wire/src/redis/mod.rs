@@ -42,7 +42,7 @@ impl<S: Stream> Connection<S> {
         &self.server_version
     }
 
-    /// Whether the server is Valkey. Valkey also reports the version of Redis that it is compatible with.
+    /// Returns whether the server is Valkey. Valkey also reports the version of Redis that it is compatible with.
     pub fn is_valkey(&self) -> bool {
         self.is_valkey
     }

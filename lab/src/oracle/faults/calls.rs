@@ -62,21 +62,21 @@ impl Call {
         self.number == libc::SYS_openat && self.args[2] & libc::O_CREAT as u64 != 0
     }
 
-    /// Whether a fault can occur at this call. Messages to the user are excluded, and calls that fail only because of a
-    /// programming error.
+    /// Returns whether a fault can occur at this call. Messages to the user are excluded, and calls that fail only
+    /// because of a programming error.
     pub(super) fn counts(&self) -> bool {
         let is_said = self.number == libc::SYS_write && self.args[0] <= 2;
         let is_copy = self.args[1] == libc::F_DUPFD_CLOEXEC as u64;
         !is_said && (self.number != libc::SYS_fcntl || is_copy)
     }
 
-    /// Whether this call prints a message to the user.
+    /// Returns whether this call prints a message to the user.
     pub(super) fn is_said(&self) -> bool {
         self.number == libc::SYS_write && self.args[0] <= 2
     }
 
-    /// Whether the disk may have changed after this call. A crash before any other call has the same effect as a crash
-    /// before the next call that changes the disk.
+    /// Returns whether the disk may have changed after this call. A crash before any other call has the same effect as
+    /// a crash before the next call that changes the disk.
     pub(super) fn changes(&self) -> bool {
         self.makes() || self.entry().is_some_and(|it| it.2 == Changes)
     }

@@ -214,8 +214,8 @@ fn false_reasons(run: &Run<'_>, ending: Ending) -> Vec<String> {
     wrong
 }
 
-/// Whether no project can have this point: its application works, so its server listens at the address in the file, and
-/// accepts the login.
+/// Returns whether no project can have this point: its application works, so its server listens at the address in the
+/// file, and accepts the login.
 fn is_never(code: PointCode) -> bool {
     matches!(
         code,
@@ -229,7 +229,7 @@ fn is_never(code: PointCode) -> bool {
     )
 }
 
-/// Whether a point describes this obstacle.
+/// Returns whether a point describes this obstacle.
 fn explains(obstacle: Obstacle, code: PointCode) -> bool {
     use PointCode as Code;
     match obstacle {

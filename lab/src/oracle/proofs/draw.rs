@@ -105,8 +105,8 @@ impl Machine {
         Self { kind, application, others, is_asked_by_looptax, named, within: Duration::from_secs(8), keeps }
     }
 
-    /// Whether another actor matches everything that looptax knows about the application, and stays on TCP or is
-    /// refused.
+    /// Returns whether another actor matches everything that looptax knows about the application, and stays on TCP or
+    /// is refused.
     pub(super) fn has_alike(&self) -> bool {
         let fails = |it: &Actor| it.is_over_tcp && it.has_account || it.over_socket == OverSocket::Refused;
         self.named != Named::Pid && self.others.iter().any(|it| it.user == APPLICATION && fails(it))

@@ -99,8 +99,7 @@ pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdic
                 wrong.push("kept without a proof, although this was not requested".to_owned());
             }
             let n_bad = over_socket().filter(|it| !it.is_ok).count();
-            // The server counts refused logins, so looptax must notice them; it cannot notice attempts that never reach
-            // the server.
+            // The server reports refused logins to looptax; it does not report an attempt that never connects.
             if n_bad > 0 && machine.application.over_socket == OverSocket::Refused && first.is_none() {
                 wrong.push(format!("{n_bad} attempts over the socket failed, but the file was kept"));
             }

@@ -80,7 +80,7 @@ impl Driven {
 }
 
 impl Done {
-    /// Whether the driver reached this place, and no other.
+    /// Returns whether the driver reached this place, and no other.
     pub(crate) fn is_only(&self, place: &Place) -> bool {
         !self.reached.is_empty() && self.reached.iter().all(|it| it == place)
     }

@@ -142,7 +142,7 @@ impl Ground {
         }
     }
 
-    /// Whether something listens at this place.
+    /// Returns whether something listens at this place.
     pub(crate) fn listens(self, place: &Place) -> bool {
         match place {
             Place::Tcp(ip, port) => ip.is_loopback() && self.ports().contains(port),
