@@ -8,7 +8,7 @@ pub trait Draws {
     fn bits(&mut self) -> u64;
 }
 
-/// Returns the same number every time, for set-up and tests.
+/// A source that returns the same number every time, for set-up and tests.
 impl Draws for u64 {
     fn key(&mut self) -> u64 {
         *self

@@ -46,7 +46,7 @@ pub(crate) struct LooptaxArm {
     pub(crate) rates_1s: Vec<f64>,
 }
 
-/// Checks whether looptax accepts the case's arguments, without measuring.
+/// Checks that looptax accepts the case's arguments, without measuring.
 pub(crate) fn check(case: &Case, looptax: &Path) -> Result<()> {
     let target = match case.kind() {
         Some(kind) => format!("private:{kind}"),

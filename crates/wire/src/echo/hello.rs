@@ -89,7 +89,7 @@ impl Hello {
         Ok(hello)
     }
 
-    /// Returns whether all sizes are within bounds.
+    /// Checks that all sizes are within bounds.
     pub(super) fn check(self) -> Result<(), WireError> {
         let bounds = LEAST_BYTES..=MOST_BYTES;
         let (is_right, found) = match self.traffic {

@@ -202,7 +202,7 @@ impl Switching {
         }
     }
 
-    /// Checks whether each file is old or new; also returns messages about files in an intermediate state.
+    /// Returns for each file whether it is old or new, and messages about files in an intermediate state.
     fn look(self, root: &Path) -> Result<(Vec<Is>, Vec<String>)> {
         let (mut all, mut wrong) = (Vec::new(), Vec::new());
         for (path, old, new) in self.files(root) {
