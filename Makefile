@@ -1,5 +1,5 @@
 # The two commands of the README are `make compare` and `make test`; each sets up what it needs.
-# Options of looptax go through ARGS: make compare ARGS="--quick".
+# ARGS contains options for looptax: make compare ARGS="--quick".
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c

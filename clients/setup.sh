@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the drivers that the loops in this folder and the programs in dialects/ use, in the versions
-# that the manifests here name, below target/clients; Debian's packages go where Debian puts
-# them, but for web and mail servers, and applications that would bring one along.
+# Installs the drivers that the loops in this folder and the programs in dialects/ use, below target/clients, in the
+# versions that this folder's manifests specify. Debian's packages are installed as usual, except for web and mail
+# servers, and for applications that depend on one: these are only unpacked.
 #
 # usage: clients/setup.sh
 # Needs what `scripts/setup.sh test` installs, and Python 3, Go, a JDK with Maven, and Node with npm.
@@ -30,8 +30,8 @@ debian() {
   if [ ${#missing[@]} -gt 0 ]; then ../scripts/apt-install.sh "${missing[@]}"; fi
 }
 
-# Web and mail servers, and applications whose packages bring one: their files are enough, and no service
-# is installed that would start with the machine.
+# Unpacks web and mail servers, and applications whose packages depend on one. Their files are enough, and no service
+# is installed that would start at boot.
 unpacked() {
   rm -rf "$out/debian"
   mkdir -p "$out/debian/packages"
@@ -44,7 +44,7 @@ unpacked() {
 
 c() {
   local flags=(-O2 -Wall -Wextra)
-  # The flags are several words each.
+  # Each command prints several flags, which must be separate words.
   # shellcheck disable=SC2046
   cc "${flags[@]}" -o "$out/bin/libmariadb" c/libmariadb.c $(mariadb_config --include --libs)
   # shellcheck disable=SC2046
@@ -57,12 +57,12 @@ c() {
 }
 
 python() {
-  # The system's own, which other users may run.
+  # Uses the system's own Python, which other users can run, too.
   PATH=/usr/bin:$PATH python3 -m venv "$out/python"
   "$out/python/bin/python" -m pip install --quiet --disable-pip-version-check -r python/requirements.txt
 }
 
-# Static, as most people ship theirs.
+# Built statically, as most Go programs are shipped.
 go_() { (cd go && CGO_ENABLED=0 go build -o "$out/bin/" ./go-sql-driver ./pgx ./go-redis ./storm ./threads ./dialects ./project); }
 
 rust() { cargo build --quiet --manifest-path dialects/rust/Cargo.toml --target-dir "$out/rust"; }
@@ -74,7 +74,7 @@ java() {
 
 node() {
   cp node/*.js dialects/drive.js node/package.json "$out/node/"
-  # From within: with --prefix it loses its way where the folder is reached by a symbolic link.
+  # npm runs in the folder: with --prefix it fails if the path to the folder contains a symbolic link.
   (cd "$out/node" && npm install --no-package-lock --loglevel=error)
 }
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# Installs Debian packages without changing anything else: run by scripts/setup.sh, or by hand with
-# sudo. Each package is simulated first; one that would remove or upgrade something that is already
-# installed is refused. No service is started, PostgreSQL gets no cluster, and what undoes it all is
-# printed at the end.
+# Installs Debian packages without changing anything else. Run by scripts/setup.sh, or by hand with
+# sudo. The installation of each package is simulated first; a package that would remove or upgrade an
+# installed package is refused. No service is started, no PostgreSQL cluster is created, and the command
+# that undoes the installation is printed at the end.
 #
 # usage: apt-install.sh PACKAGE...
-# Exit status: 0 all installed, 1 some or all were not (said on stderr).
-# LOOPTAX_SETUP_ROOT puts another folder in front of every absolute path: for the tests only.
+# Exit status: 0 all installed, 1 some or all were not (stderr has the reason).
+# LOOPTAX_SETUP_ROOT is put before every absolute path; only for the tests.
 set -euo pipefail
 
 root=${LOOPTAX_SETUP_ROOT:-}
@@ -21,7 +21,7 @@ say() { printf '%s\n' "$*" >&2; }
 
 candidate_of() { apt-cache policy "$1" | sed -n 's/^  Candidate: \([^(].*\)/\1/p' | head -n 1; }
 
-# Ubuntu 22.04 and older have the version in the name of MariaDB's packages.
+# Prints the available package for a name: on Ubuntu 22.04 and older, MariaDB's have the version in their names.
 pick() {
   local name
   if [ "$1" = cargo ]; then
@@ -37,7 +37,7 @@ pick() {
   echo "$1"
 }
 
-# The Rust that is new enough: Debian's own, or the newer one that Debian has for building browsers.
+# Prints the package of a Rust that is new enough: Debian's usual one, or the newer one for building browsers.
 pick_rust() {
   local name version wanted
   wanted=$(sed -n 's/^rust-version = "\([0-9.]*\)".*/\1/p' "${0%/*}/../Cargo.toml")
@@ -53,10 +53,10 @@ pick_rust() {
 
 simulate() { apt-get install --simulate --no-install-recommends "$@" 2>&1; }
 
-# Of apt's simulation, the lines that touch what is installed now: removals and upgrades.
+# Prints the lines of apt's simulation that affect installed packages: removals and upgrades.
 touches() { grep -E '^(Remv |Inst [^ ]+ \[)' || true; }
 
-# Prints why the packages cannot be installed; nothing when they can.
+# Prints why the packages cannot be installed; prints nothing if they can.
 objection() {
   local plan
   if ! plan=$(simulate "$@"); then
@@ -66,8 +66,8 @@ objection() {
   touches <<<"$plan"
 }
 
-# Keeps package scripts from starting services and from creating a PostgreSQL cluster. A policy that
-# somebody else made stays as it is and decides alone.
+# Prevents package scripts from starting services and from creating a PostgreSQL cluster. A policy file that
+# another program made is not changed; then only that file decides.
 hold_services() {
   trap release_services EXIT
   trap 'exit 1' INT TERM HUP
@@ -96,12 +96,12 @@ release_services() {
   if [ -e "$policy" ] && grep -qF "$mark" "$policy"; then rm -f "$policy"; fi
   rm -f "$cluster_conf"
   for folder in "${made_folders[@]}"; do
-    # Not empty means that a package put its own files there.
+    # If the folder is not empty, a package has put its own files there.
     rmdir "$folder" 2>/dev/null || true
   done
 }
 
-# A service that was not started now would still start at the next boot.
+# Disables the services, which would otherwise start at the next boot.
 keep_off_at_boot() {
   local service
   for service in "$@"; do

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Builds what tells the tests which variables of a Compose file count: Compose's own library, compose-go, with
-# crates/advise/tests/data/readers/compose.go, into a folder of its own. Run by `make test-all`, or by hand; takes a minute.
+# Builds a program that shows the tests which variables of a Compose file count: Compose's own library, compose-go, with
+# crates/advise/tests/data/readers/compose.go. It is built into a separate folder. Run by `make test-all`, or by hand;
+# takes a minute.
 #
 # usage: scripts/compose-config.sh
 # To undo: delete FOLDER.
 # LOOPTAX_COMPOSE_CONFIG names the folder (default: target/compose-config).
-# Exit status: 0 there, 2 not (said on stderr, in one line with a hint).
+# Exit status: 0 the folder is complete, 2 it is not (stderr has the reason, in one line with a hint).
 set -euo pipefail
 umask 022
 cd "$(dirname "$0")/.."
@@ -22,7 +23,7 @@ stop() {
 }
 
 mkdir -p "$folder"
-# Whoever comes second waits, and then finds it done.
+# A second run of this script waits here, and then finds the work done.
 exec 9<"$folder"
 flock 9
 

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Builds FerretDB with Go into a folder of its own, for private servers and for the tests: run by
-# `make test-all`, or by hand. It takes some minutes, so `make test` goes without.
+# Builds FerretDB with Go into a separate folder, for private servers and for the tests. Run by
+# `make test-all`, or by hand. The build takes some minutes, so `make test` works without it.
 #
-# `go install` alone gives a program that refuses to start: FerretDB wants a file in its source that says
-# which version it is. The module is therefore copied, and gets that file.
+# A program built by `go install` refuses to start, because FerretDB needs a file in its source that contains
+# its version. The module is therefore copied, and the file is added to the copy.
 #
 # usage: scripts/ferretdb.sh
 # Then put FOLDER first in PATH. To undo: delete FOLDER.
 # LOOPTAX_FERRETDB names the folder (default: target/ferretdb).
-# Exit status: 0 there, 2 not (said on stderr, in one line with a hint).
+# Exit status: 0 the folder is complete, 2 it is not (stderr has the reason, in one line with a hint).
 set -euo pipefail
 umask 022
 cd "$(dirname "$0")/.."
 
-# The last of the first edition: the second wants a PostgreSQL with an extension behind it.
+# The last version 1: version 2 needs a PostgreSQL with an extension.
 version=v1.24.2
 module=github.com/FerretDB/FerretDB
 folder=${LOOPTAX_FERRETDB:-$PWD/target/ferretdb}
@@ -26,7 +26,7 @@ stop() {
   exit 2
 }
 
-# Reads all of it: one that ends at the line it wants would end the program with a broken pipe.
+# grep must read all lines: with -q it would end at the first match, and the program would fail with a broken pipe.
 is_there() { "$folder/ferretdb" --version 2>/dev/null | grep -x "version: $version" >/dev/null; }
 
 if is_there; then
@@ -35,7 +35,7 @@ if is_there; then
 fi
 command -v go >/dev/null || stop "no Go on PATH, and FerretDB is built with it" "install Go 1.24 or newer: go.dev/doc/install"
 mkdir -p "$folder"
-# Whoever comes second waits, and then finds it done.
+# A second run of this script waits here, and then finds the work done.
 exec 9<"$folder"
 flock 9
 if is_there; then exit 0; fi
@@ -48,7 +48,7 @@ module_folder=$(cd "$work" && go mod download -json "$module@$version" | sed -n 
 cp -r "$module_folder" "$work/source"
 chmod -R u+w "$work/source"
 printf '%s\n' "$version" >"$work/source/build/version/version.txt"
-# Another handler than SQLite's is not asked for; nothing of C is, either.
+# Only the SQLite handler is needed, and no C code.
 (cd "$work/source" && CGO_ENABLED=0 go build -trimpath -buildvcs=false -tags ferretdb_no_postgresql -o "$work/ferretdb" ./cmd/ferretdb) ||
   stop "FerretDB $version cannot be built" "it needs Go 1.24 or newer, and its modules"
 mv "$work/ferretdb" "$folder/ferretdb"

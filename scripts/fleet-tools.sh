@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Brings what the packaging for many machines is tried with and Debian has no package of, into a folder of its own: helm,
-# built with Go, and kubernetes-validate, of PyPI. Run by `make test-all`, or by hand; helm takes some minutes.
+# Installs tools for the tests of the packaging for many machines, for which Debian has no package, into a separate
+# folder: helm, built with Go, and kubernetes-validate from PyPI. Run by `make test-all`, or by hand; helm takes some
+# minutes.
 #
 # usage: scripts/fleet-tools.sh
 # To undo: delete FOLDER.
 # LOOPTAX_FLEET_TOOLS names the folder (default: target/fleet-tools).
-# Exit status: 0 there, 2 not (said on stderr, in one line with a hint).
+# Exit status: 0 the folder is complete, 2 it is not (stderr has the reason, in one line with a hint).
 set -euo pipefail
 umask 022
 cd "$(dirname "$0")/.."
@@ -23,7 +24,7 @@ stop() {
 }
 
 mkdir -p "$folder"
-# Whoever comes second waits, and then finds it done.
+# A second run of this script waits here, and then finds the work done.
 exec 9<"$folder"
 flock 9
 

@@ -1,17 +1,17 @@
 #!/usr/bin/env bash
-# Puts servers of another Debian release into a folder, for private servers and for the tests: run by
-# `make test-all` and by `cargo lab versions`, or by hand. Without arguments these are MySQL 9 and Valkey 9 of unstable.
+# Puts servers from another Debian release into a folder, for private servers and for the tests. Run by
+# `make test-all` and by `cargo lab versions`, or by hand. Without arguments: MySQL 9 and Valkey 9 from unstable.
 #
-# The system stays as it is: apt works on lists, a cache and a state of this folder only, the packages
-# are unpacked and not installed, and the programs are told to take the folder's own C library. The
-# lists' signature is always checked, against Debian's archive keys of this machine.
+# The system is not changed: apt uses only lists, a cache and a state in this folder, the packages are
+# unpacked and not installed, and the programs are changed so that they use the folder's own C library. The
+# signature of the lists is always checked with this machine's Debian archive keys.
 #
 # usage: scripts/mysql-root.sh [SUITE[+SUITE] PROGRAM,... PACKAGE...]
 # Then put FOLDER/bin first in PATH. To undo: delete FOLDER.
-# LOOPTAX_SERVERS names the folder (default: target/servers). The mirror is that of this machine's own apt, or
+# LOOPTAX_SERVERS names the folder (default: target/servers). The mirror is the one of this machine's own apt, or
 # LOOPTAX_DEBIAN_MIRROR.
-# Exit status: 0 all there, 2 not (said on stderr, in one line with a hint).
-# LOOPTAX_SETUP_ROOT puts another folder in front of every absolute path: for the tests only.
+# Exit status: 0 the folder is complete, 2 it is not (stderr has the reason, in one line with a hint).
+# LOOPTAX_SETUP_ROOT is put before every absolute path; only for the tests.
 set -euo pipefail
 umask 022
 cd "$(dirname "$0")/.."
@@ -27,10 +27,10 @@ if [ $# -gt 2 ]; then
   packages=("${@:3}")
 fi
 keyring=${LOOPTAX_SETUP_ROOT:-}/usr/share/keyrings/debian-archive-keyring.gpg
-# Packages' scripts and services need these; the programs do not. apt is told that they are there.
+# Package scripts and services need these packages, the programs do not. apt's state lists them as installed.
 needless=(perl perl-base systemd debconf dpkg adduser passwd init-system-helpers lsb-base ssl-cert ucf php-common
   postgresql-common postgresql-client-common)
-# Left in the folder when all is done. Another number after the word makes an older folder anew.
+# The text that marks a complete folder. A higher number makes older folders invalid, so they are made again.
 mark="looptax servers 1, made for $folder: $suite ${programs[*]}"
 export LC_ALL=C
 
@@ -51,7 +51,7 @@ is_complete() {
   done
 }
 
-# nginx takes only the short word, and MariaDB's script for data folders none.
+# Prints a program's version. nginx only accepts -v, and MariaDB's script for data folders has no such option.
 version_of() {
   local program=$folder/bin/$1
   case $1 in
@@ -60,7 +60,7 @@ version_of() {
   esac
 }
 
-# A folder that we made, whole or in part, is made anew; anybody else's stays.
+# Removes a folder that this script made, completely or in part; stops if the folder was made by something else.
 clear_ours() {
   if [ ! -e "$1" ]; then return; fi
   if ! grep -q '^looptax servers' "$1/looptax-servers" 2>/dev/null; then
@@ -69,7 +69,7 @@ clear_ours() {
   rm -rf "$1"
 }
 
-# As root, looptax starts servers under another account, which has to get at their programs.
+# Checks the permissions of the path: as root, looptax starts servers under another account, which needs to run them.
 check_reach() {
   local up=${folder%/*}
   if [ "$(id -u)" -ne 0 ]; then return; fi
@@ -82,7 +82,7 @@ check_reach() {
   done
 }
 
-# The Debian mirror that this machine's apt uses.
+# Finds the Debian mirror that this machine's apt uses.
 find_mirror() {
   mirror=${LOOPTAX_DEBIAN_MIRROR:-}
   if [ -n "$mirror" ]; then return; fi
@@ -92,7 +92,7 @@ find_mirror() {
     "run \`apt-get update\`, or name a mirror with LOOPTAX_DEBIAN_MIRROR"
 }
 
-# Everything that apt would otherwise look up in the system's own folders, but its way to the net.
+# Writes all settings that apt would otherwise take from the system's own folders, except its access to the network.
 configure_apt() {
   local package one
   mkdir -p "$work/lists/partial" "$work/archives/partial" "$work/none"
@@ -104,8 +104,8 @@ configure_apt() {
     printf 'deb [signed-by=%s] %s %s main\n' "$keyring" "$mirror" "$one"
   done >"$work/sources.list"
   apt-config dump Acquire::http >"$work/apt.conf"
-  # A mirror that is weeks behind will do: these are servers of throw-away data that only this machine
-  # reaches, and the age is said.
+  # The lists may be weeks old, because these servers hold only temporary data and can be reached only from
+  # this machine; the age of the lists is printed.
   cat >>"$work/apt.conf" <<CONF
 Dir::Etc::Main "/dev/null";
 Dir::Etc::Parts "$work/none";
@@ -130,12 +130,12 @@ CONF
 
 own_apt() { APT_CONFIG=$work/apt.conf apt-get -qq --yes "$@"; }
 
-# The last of apt's errors, which is the one that says why.
+# Prints the last of apt's errors, which contains the reason.
 reason() { sed -n 's/^E: //p' "$work/log" | tail -n 1; }
 
 fetch() {
   local plan
-  # apt does not call it a failure when it falls back on lists that are not there.
+  # apt reports success even if it falls back to lists that do not exist.
   if ! own_apt update >"$work/log" 2>&1 || ! compgen -G "$work/lists/*InRelease" >/dev/null; then
     stop "no package lists of Debian $suite from $mirror: $(sed -n 's/^[EW]: //p' "$work/log" | head -n 1)" \
       "LOOPTAX_DEBIAN_MIRROR names another mirror; for a key that is missing, upgrade debian-archive-keyring"
@@ -152,13 +152,13 @@ fetch() {
     stop "the packages cannot be fetched from $mirror: $(reason)"
 }
 
-# Only what the programs need stays. mysqld finds its messages and charsets from where it lies itself.
+# Unpacks only what the programs need. mysqld finds its messages and character sets relative to its own path.
 unpack() {
   local package folder
   for package in "$work"/archives/*.deb; do
     dpkg-deb -x "$package" "$part" || stop "$package cannot be unpacked"
   done
-  # Debian 11 and older keep a part outside /usr.
+  # Packages of Debian 11 and older have some files outside /usr.
   for folder in lib lib64 bin sbin; do
     if [ ! -d "$part/$folder" ] || [ -L "$part/$folder" ]; then continue; fi
     mkdir -p "$part/usr/$folder"
@@ -169,7 +169,7 @@ unpack() {
   rm -rf "${part:?}"/{etc,var} "$part"/usr/share/{doc,man,locale,bash-completion,lintian}
 }
 
-# No chroot is needed then, and /proc/PID/exe is the server itself.
+# Makes the programs use the libraries of the folder. Then no chroot is needed, and /proc/PID/exe is the server itself.
 use_own_libraries() {
   local program file loader libraries kept=()
   loader=$(find "$part/usr/lib" -mindepth 2 -name 'ld-linux*.so.*' | head -n 1)
@@ -201,7 +201,7 @@ esac
 parent=${folder%/*}
 parent=${parent:-/}
 mkdir -p "$parent"
-# Whoever comes second waits, and then finds it done.
+# A second run of this script waits here, and then finds the work done.
 exec 9<"$parent"
 flock 9
 if is_complete; then

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Checks that a release is the same bytes wherever it is built: clones HEAD to two folders whose names have different
-# lengths, runs `cargo xtask release --dry-run` in each, with another home of cargo, umask, time zone and language, and
-# compares every artefact. Takes as long as two builds from nothing, and 3 GB at a time.
+# Checks that a release consists of the same bytes wherever it is built: clones HEAD to two folders whose names have
+# different lengths, runs `cargo xtask release --dry-run` in each, with a different cargo home, umask, time zone and
+# language, and compares every artefact. Takes as long as two clean builds, and needs up to 3 GB at a time.
 #
 # usage: scripts/same-bytes.sh [FOLDER_OF_TOOLS]     the packagers; none: they are built, too
-# Exit status: 0 all artefacts are the same, 1 some are not, or a release failed (said on stderr).
+# Exit status: 0 all artefacts are the same, 1 some are not, or a release failed (stderr has the reason).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -14,7 +14,7 @@ scratch=$(mktemp -d)
 trap 'rm -rf "$scratch"' EXIT
 mkdir -p target/same-bytes
 
-# Makes a release in a clone of its own; what it was is kept, without what it was built of.
+# Makes a release in its own clone; keeps the artefacts, and removes the clone.
 release() {
   local name=$1 folder=$2 home=$3
   shift 3
@@ -25,7 +25,7 @@ release() {
   rm -rf "$folder"
 }
 
-# The same packages below another name: cargo unpacks there what it has downloaded here.
+# The second cargo home uses the packages that were downloaded for the first, and unpacks them at its own path.
 mkdir -p "$scratch/second-home-of-cargo/registry"
 for part in cache index; do
   ln -s "$cargo_home/registry/$part" "$scratch/second-home-of-cargo/registry/$part"

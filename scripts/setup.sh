@@ -1,29 +1,29 @@
 #!/usr/bin/env bash
-# Makes the machine ready for `make compare`, `make reproduce`, `make test`, `cargo lab peers` and
-# scripts/mysql-root.sh: checks Rust, installs it where there is none, finds which programs are missing, and has exactly those installed by
-# scripts/apt-install.sh.
+# Prepares the machine for `make compare`, `make reproduce`, `make test`, `cargo lab peers` and
+# scripts/mysql-root.sh: checks Rust, installs it if there is none, finds which programs are missing, and installs
+# exactly those with scripts/apt-install.sh.
 #
 # usage: scripts/setup.sh compare|reproduce|test|applications|peers|servers|fleet
-#   compare  goes on with the database servers that are here when the rest cannot be installed
-#   reproduce  the same, with WordPress and PHP too: Debian's package of WordPress brings a web server along,
+#   compare  continues with the installed database servers if the others cannot be installed
+#   reproduce  the same, with WordPress and PHP, too. Debian's WordPress package also installs a web server,
 #            which is neither started nor enabled
 #   test     needs all of them; also installs typos, for the spelling, from PyPI into target/typos (to undo: delete it)
-#   applications  goes on with the applications that are here, for the tests of `looptax switch`,
-#            of what `looptax check` advises, and of ClickHouse as a collector
-#   peers    needs those too, the load generators that only long measurements are held against, and the browser
-#            that the report page is tried in
-#   servers  needs only what scripts/mysql-root.sh works with
-#   fleet    needs what the packaging for many machines is tried with: Ansible, systemd, promtool; what is no package of
-#            Debian's is brought by scripts/fleet-tools.sh
+#   applications  continues with the installed applications, for the tests of `looptax switch`,
+#            of the advice of `looptax check`, and of ClickHouse as a collector
+#   peers    needs those, too, the load generators that are only compared in long measurements, and the browser
+#            in which the report page is tested
+#   servers  needs only the tools that scripts/mysql-root.sh uses
+#   fleet    needs the tools for the tests of the packaging for many machines: Ansible, systemd, promtool;
+#            scripts/fleet-tools.sh installs the tools that are not Debian packages
 #
-# Exit status: 0 ready, 2 something has to be done by hand (said on stderr).
-# LOOPTAX_SETUP_ROOT puts another folder in front of every absolute path: for the tests only.
+# Exit status: 0 ready, 2 something has to be done by hand (stderr says what).
+# LOOPTAX_SETUP_ROOT is put before every absolute path; only for the tests.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
 purpose=${1:-}
 root=${LOOPTAX_SETUP_ROOT:-}
-# Ordinary users on Debian have no sbin on their PATH, and mariadbd lives there.
+# mariadbd is in sbin, which is not in the PATH of ordinary users on Debian.
 PATH="$PATH:$root/usr/local/sbin:$root/usr/sbin:$root/sbin"
 
 say() { printf '%s\n' "$*" >&2; }
@@ -35,13 +35,13 @@ stop() {
   exit 2
 }
 
-# The least Rust that builds looptax: as the manifest has it.
+# The lowest version of Rust that builds looptax, from the manifest.
 wanted_rust=$(sed -n 's/^rust-version = "\([0-9.]*\)".*/\1/p' Cargo.toml)
 typos_version=1.52.0
 
 has_rust() { command -v rustc >/dev/null && command -v cargo >/dev/null; }
 
-# Looks for a Rust that is new enough; where there is none at all, the distribution's is installed.
+# Looks for a Rust that is new enough; if no Rust is installed, installs the distribution's.
 check_rust() {
   local found
   if ! has_rust; then
@@ -101,7 +101,7 @@ has() {
   esac
 }
 
-# A file by which a library is known to be here; a pattern where a version is in its path.
+# Prints a file that shows whether a library is installed; prints a pattern if the path contains a version.
 file_of() {
   case $1 in
     php-mysql) echo 'usr/lib/php/*/pdo_mysql.so' ;;
@@ -122,7 +122,7 @@ file_of() {
   esac
 }
 
-# The Debian package that brings a program. The -core packages bring MariaDB without its service;
+# Prints the Debian packages for a program. The -core packages contain MariaDB without its service;
 # mariadb-install-db needs my_print_defaults, which is in the client's package.
 packages_of() {
   case $1 in
@@ -175,7 +175,7 @@ find_missing() {
   done
 }
 
-# Installs the spelling checker, whose package has the program ready made. Without it only the spelling is not checked.
+# Installs the spelling checker, whose package contains a built program. Without it, only the spelling is not checked.
 bring_typos() {
   local folder=${LOOPTAX_TYPOS:-$PWD/target/typos}
   if [ "$(cat "$folder/version" 2>/dev/null)" = "$typos_version" ]; then return; fi
@@ -204,7 +204,7 @@ hint_without_apt() {
   fi
 }
 
-# Installs what is missing; fails, having said why, when it cannot.
+# Installs the missing programs; if it cannot, prints the reason and fails.
 install_missing() {
   local packages=() program words
   for program in "${missing[@]}"; do

@@ -1,15 +1,16 @@
 #!/usr/bin/env bash
-# Tries `check` on a Pod and a Compose file whose application and databases run in containers, while servers of the
-# same kinds listen on this machine at the same ports: what is said is true inside, nobody logs in to this machine's
-# servers, and the advice works when it is followed. Needs root, debootstrap, podman, podman-compose, runc, iptables,
-# mariadb-server and redis-server, and `cargo build -p looptax` before it.
+# Tests `check` with a Pod and a Compose file whose application and databases run in containers, while servers of the
+# same kinds listen on this machine at the same ports. The report must be true inside the containers, looptax must not
+# log in to this machine's servers, and the advice must work if it is followed. Needs root, debootstrap, podman,
+# podman-compose, runc, iptables, mariadb-server and redis-server; run `cargo build -p looptax` first.
 #
 # usage: scripts/try-containers.sh
 #
-# All but the download happens in a network namespace of its own, so that podman's bridges and NAT rules go with it.
+# Everything except the download happens in a separate network namespace, which is removed with podman's bridges and
+# NAT rules.
 #
-# The image's root is kept in target/roots (or LOOPTAX_ROOTS), so that a second run downloads nothing.
-# Exit status: 0 all is well, 1 the first thing that is not (said on stderr).
+# The image's root folder is kept in target/roots (or LOOPTAX_ROOTS), so a second run downloads nothing.
+# Exit status: 0 all tests passed, 1 a test failed (stderr has the first failure).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -49,7 +50,7 @@ await() {
   stop "not in 30 s: $*"
 }
 
-# expect TEXT: it stands in the last answer, whose lines may be broken anywhere.
+# expect TEXT: checks that the last output contains TEXT; line breaks count as spaces.
 expect() {
   tr -s ' \n' ' ' < "$scratch/answer" | grep -qF -- "$1" || stop "not said: $1"$'\n'"$(cat "$scratch/answer")"
   printf 'ok  %s: %s\n' "$asked" "$1"
@@ -143,7 +144,7 @@ Exec=sleep 600
 Environment=DATABASE_URL=mysql://shop:pw-of-quadlet@127.0.0.1:3306/shop
 END
 
-# This machine's own servers, and what they write down.
+# Starts servers on this machine that log the connections and statements that they get.
 mariadb-install-db --no-defaults --user=root --datadir="$scratch/data" > /dev/null 2>&1
 mariadbd --no-defaults --user=root --datadir="$scratch/data" --socket="$scratch/m.sock" --bind-address=127.0.0.1 \
   --general-log=1 --general-log-file="$scratch/general.log" > "$scratch/mariadbd" 2>&1 &

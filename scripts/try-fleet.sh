@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Tries the packaging for many machines: the units of systemd, the role of Ansible on machines that are namespaces of this
-# one, a fleet of them from their clients to the page of two collectors, the chart of Kubernetes, the alert
-# rules of Prometheus, and every query of Grafana's dashboards on collectors that are started for it. Needs root and what
-# scripts/setup.sh fleet and applications and scripts/fleet-tools.sh bring.
+# Tests the packaging for many machines: the systemd units, the Ansible role on machines that are namespaces of this
+# machine, a fleet of such machines from their clients to the pages of two collectors, the Kubernetes chart, the alert
+# rules of Prometheus, and every query of Grafana's dashboards on collectors that are started for the test. Needs root,
+# and the tools that `scripts/setup.sh fleet`, `scripts/setup.sh applications` and scripts/fleet-tools.sh install.
 #
 # usage: scripts/try-fleet.sh LOOPTAX [units|ansible|collectors|kubernetes|prometheus|grafana…]     none: all of them
-# Exit status: 0 all is well, 1 the first thing that is not (said on stderr).
+# Exit status: 0 all tests passed, 1 a test failed (stderr has the first failure).
 set -euo pipefail
 [ -x "${1:-}" ] || { echo "usage: scripts/try-fleet.sh LOOPTAX [units|ansible|collectors|kubernetes|prometheus|grafana…]" >&2; exit 1; }
 looptax=$(realpath "$1")

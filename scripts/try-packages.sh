@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Tries what `cargo xtask release` has made where nothing else is: the deb in a minimal root of each suite, the rpm in
-# an empty one, the static binary with busybox alone, the units of systemd, the image by crun and runc, as root and as an
-# ordinary user. Needs root, debootstrap, rpm, busybox-static, umoci, jq, crun, runc, and what packaging/tests/units.sh
-# needs.
+# Tests the files that `cargo xtask release` has made, without other software around them: the deb in a minimal root
+# folder of each suite, the rpm in an empty root folder, the static binary with only busybox, the systemd units, and the
+# image with crun and runc, as root and as an ordinary user. Needs root, debootstrap, rpm, busybox-static, umoci, jq,
+# crun, runc, and the tools that packaging/tests/units.sh needs.
 #
 # usage: scripts/try-packages.sh [SUITE…]     e.g. bookworm trixie; none: what needs no suite
 #
-# Roots are kept in target/roots (or LOOPTAX_ROOTS), so that a second run downloads nothing.
-# Exit status: 0 all is well, 1 the first thing that is not (said on stderr).
+# Root folders are kept in target/roots (or LOOPTAX_ROOTS), so a second run downloads nothing.
+# Exit status: 0 all tests passed, 1 a test failed (stderr has the first failure).
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -24,7 +24,7 @@ stop() {
   exit 1
 }
 
-# Runs a command with another root, with processes and /proc of its own.
+# Runs a command with another root folder, in its own process namespace with its own /proc.
 inside() {
   local root=$1
   shift
@@ -32,14 +32,14 @@ inside() {
     DEBIAN_FRONTEND=noninteractive "$@"
 }
 
-# A comparison ends with a verdict: the interval of a difference, on a machine with other work perhaps a wide one.
+# Checks that a comparison ends with a verdict: the interval of a difference, which may be wide on a busy machine.
 compare() {
   inside "$1" looptax compare echo --quick --yes --quiet >"$scratch/compare" 2>&1 || stop "$2: $(cat "$scratch/compare")"
   grep -E 'slower|faster|negligible|equivalent|inconclusive' "$scratch/compare" | head -n 1 ||
     stop "$2: no verdict in: $(cat "$scratch/compare")"
 }
 
-# Every file of a root, without what apt itself keeps of any package that was ever there.
+# Lists every file in a root folder, without the files in which apt remembers packages that were ever installed.
 list_files() {
   (cd "$1" && find . -xdev ! -path './proc/*' ! -path './tmp/*' ! -path './var/log/*' ! -path './var/cache/*' \
     ! -path './var/lib/dpkg/*' ! -path './var/lib/apt/*' | sort)
@@ -48,7 +48,7 @@ list_files() {
 try_deb() {
   local root=$roots/$1
   if [ ! -x "$root/usr/bin/apt-get" ]; then
-    # The mirror that this machine itself uses.
+    # Uses the mirror that this machine itself uses.
     debootstrap --variant=minbase "$1" "$root" \
       "$(apt-get indextargets --format '$(REPO_URI)' | grep '/debian/$' | head -n 1)" >"$scratch/debootstrap" 2>&1 ||
       stop "$1: $(tail -n 5 "$scratch/debootstrap")"
@@ -69,11 +69,12 @@ try_rpm() {
   local root=$scratch/rpm-root
   rpm --checksig "$rpm" | grep 'digests OK' || stop "rpm: the digests are wrong"
   mkdir -p "$root/tmp" "$scratch/cpio"
-  # Its exit status is 1 although all is unpacked: the packager writes no size of the whole. The files decide, below.
+  # rpm2cpio returns 1 although it unpacks everything, because the packager writes no total size. The files are compared
+  # below.
   rpm2cpio "$rpm" >"$scratch/archive" || true
   (cd "$scratch/cpio" && cpio --quiet -idm <"$scratch/archive") || stop "rpm: rpm2cpio cannot unpack it"
   rpm --root "$root" --initdb
-  # The root has no shell for what makes the services' user.
+  # The root folder has no shell for the script that makes the services' user.
   rpm --root "$root" --install --nodeps --noscripts "$rpm" || stop "rpm: it cannot be installed"
   diff --recursive "$scratch/cpio/usr" "$root/usr" || stop "rpm: rpm2cpio unpacks something else"
   rpm --root "$root" --verify looptax || stop "rpm: what is installed is not what was packed"
@@ -97,21 +98,21 @@ try_busybox() {
   echo "busybox: the static binary measures"
 }
 
-# The units with the static binary, under a systemd of their own.
+# Tests the units with the static binary, under a separate systemd.
 try_units() {
   mkdir "$scratch/units"
   tar -xzf "$artefacts"/looptax-*-linux.tar.gz -C "$scratch/units" --strip-components=1 --wildcards '*/looptax'
   packaging/tests/units.sh "$scratch/units/looptax"
 }
 
-# Starts the image's program with a runtime: who, network (host or none), runtime, its own arguments.
+# Runs the image's program: contain USER NETWORK RUNTIME ARGUMENTS…; the network is host or none.
 contain() {
   local who=$1 network=$2 runtime=$3 folder=$scratch/$1
   shift 3
   jq '.process.terminal = false | .process.args += $ARGS.positional
     | .linux.namespaces |= map(select(.type != "network")) + if $network == "none" then [{type: "network"}] else [] end' \
     --arg network "$network" --args -- "$@" <"$folder/config.json" >"$folder/bundle/config.json"
-  # crun takes no machine that has both generations of cgroups mounted: it sees the second alone.
+  # crun does not work on a machine that has both cgroup versions mounted, so only version 2 is visible to it.
   # shellcheck disable=SC2016 # expanded by the inner shell
   unshare --mount sh -c 'case $3 in crun*) umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup ;; esac
       exec setpriv --reuid="$1" --regid="$1" --clear-groups env HOME="$2" XDG_RUNTIME_DIR="$2" $3 run --bundle "$2/bundle" "looptax-$$"' \

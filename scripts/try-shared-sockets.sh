@@ -1,16 +1,18 @@
 #!/usr/bin/env bash
-# Moves a Redis and a MariaDB and their application to shared sockets in a Compose file, in a Pod and in two units of
-# Podman, and a PHP-FPM behind nginx in a Compose file: each project runs over TCP, is patched by `switch`, runs again, and
-# the kernel's lists say from outside that the application is on the socket. Then `--undo` gives the files back. Needs root,
-# debootstrap, podman, podman-compose (1.0.4 or newer: COMPOSE names another one, else it is fetched), runc, and Podman's
-# `quadlet` (QUADLET names it), and `cargo build -p looptax` before it.
+# Moves a Redis, a MariaDB and their application to shared sockets in a Compose file, in a Pod and in two Podman units,
+# and a PHP-FPM behind nginx in a Compose file. Each project runs over TCP, is changed by `switch`, and runs again; the
+# kernel's lists, read from outside, must show that the application is on the socket. Then `--undo` restores the files.
+# Needs root, debootstrap, podman, podman-compose (1.0.4 or newer; COMPOSE names another program, otherwise it is
+# downloaded), runc, and Podman's `quadlet` (QUADLET names it); run `cargo build -p looptax` first.
 #
 # usage: scripts/try-shared-sockets.sh
 #
-# All but the download happens in a network namespace of its own, so that podman's bridges and NAT rules go with it.
+# Everything except the download happens in a separate network namespace, which is removed with podman's bridges and
+# NAT rules.
 #
-# The image's root is kept in target/roots (or LOOPTAX_ROOTS), so that a second run downloads nothing.
-# Exit status: 0 all is well, 1 the first thing that is not (said on stderr). What is not there is said and left out.
+# The image's root folder is kept in target/roots (or LOOPTAX_ROOTS), so a second run downloads nothing.
+# Exit status: 0 all tests passed, 1 a test failed (stderr has the first failure). Tests whose programs are missing are
+# reported and left out.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -59,10 +61,11 @@ if [ ! -e "$root/usr/sbin/mariadbd" ] || [ ! -e "$root/usr/sbin/nginx" ]; then
     stop "$(tail -3 "$scratch/debootstrap")"
 fi
 is_too_old() {
-  # Not through a pipe: it writes on after that line. Podman wants the file that CONTAINERS_CONF names, which comes later.
+  # Not through a pipe, because the program writes more after that line. CONTAINERS_CONF is unset, because its file does
+  # not exist yet.
   ! command -v "$compose" > /dev/null || grep -qE 'version:? +1\.0\.[0-3]$' <<< "$(env -u CONTAINERS_CONF "$compose" --version 2> /dev/null)"
 }
-# Debian 12's leaves a volume's options out.
+# The podman-compose of Debian 12 ignores the options of a volume.
 if is_too_old && python3 -m venv "$roots/compose" > "$scratch/venv" 2>&1 &&
   "$roots/compose/bin/python" -m pip install --quiet podman-compose==1.6.0 > "$scratch/venv" 2>&1; then
   compose=$roots/compose/bin/podman-compose
@@ -86,7 +89,7 @@ cgroup_manager = "cgroupfs"
 events_logger = "file"
 END
 
-# Images with what the usual ones have: their users, folders and modes, and an entry point that gives up root's rights.
+# Images like the usual ones: with their users, folders and modes, and an entry point that drops root's rights.
 mkdir "$scratch/images" "$scratch/before"
 cat > "$scratch/images/redis.sh" << 'END'
 #!/bin/sh
@@ -110,7 +113,7 @@ SQL
 chmod 644 /init.sql
 exec gosu mysql mariadbd --init-file=/init.sql --bind-address=0.0.0.0 "$@"
 END
-# What WordPress and Laravel hand to mysqli and phpredis.
+# Uses the arguments that WordPress and Laravel pass to mysqli and phpredis.
 cat > "$scratch/images/shop.php" << 'END'
 <?php
 mysqli_report(MYSQLI_REPORT_OFF);
@@ -144,7 +147,7 @@ http {
   include /etc/nginx/conf.d/*.conf;
 }
 END
-# The files of the image from before 2026-01-09, whose last one has the port.
+# The configuration files of the image from before 2026-01-09; the last file sets the port.
 cat > "$scratch/images/fpm.sh" << 'END'
 #!/bin/sh
 set -e
@@ -188,11 +191,11 @@ pid_of() {
   podman inspect -f '{{.State.Pid}}' "$1" 2> /dev/null
 }
 
-# The kernel's lists in a container's network: connections to a port, and to a socket of that name.
+# Check the kernel's lists in a container's network: for connections to a port, and to a socket with this name.
 over_tcp() {
   test -n "$(nsenter -t "$(pid_of "$1")" -n ss -Htn state established "( dport = :$2 )")"
 }
-# An accepted end is in the network of whoever connected.
+# The accepted end of a connection is listed in the network namespace of the client.
 over_socket() {
   local pid all
   pid=$(pid_of "$1")
@@ -201,7 +204,7 @@ over_socket() {
     END { for (it in peers) if (it in mine) exit 0; exit 1 }' <<< "$all"
 }
 
-# is_before WHAT APP: over TCP to both servers, and over no socket.
+# is_before WHAT APP: checks that the application uses TCP to both servers, and no socket.
 is_before() {
   await over_tcp "$2" 6379
   await over_tcp "$2" 3306
@@ -216,7 +219,7 @@ is_after() {
   printf 'ok  %s: over both sockets after, and not over TCP\n' "$1"
 }
 
-# moves WHAT FILES…: writes them; they are not proved from here (3).
+# moves WHAT FILES…: lets `switch` write the files; it cannot prove the move from here (exit code 3).
 moves() {
   local what=$1 code=0
   shift
@@ -224,7 +227,7 @@ moves() {
   [ "$code" = 3 ] || stop "$what: switch ended with $code"$'\n'"$(cat "$scratch/answer")"
   moved=("$(tr -s ' \n' ' ' < "$scratch/answer" | grep -oE -- '--undo [0-9]+-[0-9]+' | head -1)" "${moved[@]}")
 }
-# comes_back WHAT FILES…: undoes all moves since, the last one first.
+# comes_back WHAT FILES…: undoes all moves, the last one first, and checks the files.
 comes_back() {
   for it in "${moved[@]}"; do
     # shellcheck disable=SC2086
@@ -307,7 +310,7 @@ END
   cp "$scratch/php/"{compose.yaml,site.conf,pool.conf} "$scratch/before/php"
   web=looptax-sockets_web_1 app=looptax-sockets_app_1
   page() { nsenter -t "$(pid_of "$web")" -n curl -sf http://127.0.0.1/index.php | grep -qx 'made by fpm-fcgi'; }
-  # listens WAY WORDS: PHP-FPM does, by the kernel's lists.
+  # listens WAY WORDS: checks in the kernel's lists that PHP-FPM listens.
   listens() { nsenter -t "$(pid_of "$app")" -n ss -Hln"$1" | grep -q -- "$2"; }
   up php
   await page
@@ -402,7 +405,7 @@ Network=shop.network
 Environment=MARIADB_USER=shop "MARIADB_PASSWORD=pw of a unit"
 END
 printf '[Network]\n' > "$scratch/shop.network"
-# Runs what the units become, as systemd would.
+# Runs the services that are generated from the units, as systemd would.
 start_units() {
   local units lines
   units=$(QUADLET_UNIT_DIRS=$scratch "$quadlet" -dryrun 2> /dev/null)
@@ -410,7 +413,7 @@ start_units() {
   for kind in network volume run; do
     lines=$(grep -oE "^ExecStart=.*podman $kind .*" <<< "$units" | sed -E 's/^ExecStart=//; s/--(cidfile|cgroups|sdnotify)=[^ ]+|--ignore//g; s/systemd-%N/systemd-shop/; s/%%/%/g' || true)
     while read -r line; do
-      # Podman before 4.4 knows no --ignore.
+      # Podman before 4.4 does not support --ignore.
       bash -c "$line" > "$scratch/up" 2>&1 || grep -q 'already exists' "$scratch/up" || stop "$line: $(tail -5 "$scratch/up")"
     done <<< "$lines"
   done

@@ -1,4 +1,4 @@
-/* GETs with hiredis, waited for. */
+/* GETs with hiredis, which waits for each reply. */
 #include <hiredis/hiredis.h>
 
 #include "loop.h"

@@ -1,4 +1,4 @@
-/* Point selects with libmariadb: one prepared statement, its result stored. */
+/* Point selects with libmariadb: one prepared statement, whose result is stored. */
 #include <mysql.h>
 
 #include "loop.h"

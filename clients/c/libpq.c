@@ -1,4 +1,4 @@
-/* Point selects with libpq: one prepared statement, waited for. */
+/* Point selects with libpq: one prepared statement; the library waits for each result. */
 #include <libpq-fe.h>
 
 #include "loop.h"
@@ -20,7 +20,7 @@ int main(int argc, char **argv) {
     char host[256], port[16];
     snprintf(port, sizeof port, "%d", place.port);
     if (place.socket) {
-        /* libpq wants the folder, and the port from the socket's name. */
+        /* libpq expects the socket's folder, and the port from the socket's name. */
         const char *name = strrchr(place.socket, '/');
         snprintf(host, sizeof host, "%.*s", (int)(name - place.socket), place.socket);
         snprintf(port, sizeof port, "%s", strrchr(place.socket, '.') + 1);

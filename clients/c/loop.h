@@ -1,4 +1,4 @@
-/* What every loop in C shares: the conversation on stdin and stdout, the clock, the keys.
+/* The code that every loop in C shares: the conversation on stdin and stdout, the clock, the keys.
  * See ../README.md for the conversation. Included by one program per library. */
 #ifndef LOOP_H
 #define LOOP_H
@@ -9,7 +9,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-/* Where the server is, and who we are there. */
+/* The server's address, and our login. */
 struct place {
     const char *socket; /* NULL: over TCP */
     char host[64];
@@ -28,7 +28,7 @@ static const char *from_environment(const char *name) {
     return value ? value : "";
 }
 
-/* `unix:/path` or `tcp:host:port`. */
+/* Parses `unix:/path` or `tcp:host:port`. */
 static struct place place_of(int argc, char **argv) {
     struct place place = {0};
     if (argc != 2) fail("start", "usage: ADDRESS, unix:/path or tcp:host:port");
@@ -46,10 +46,10 @@ static struct place place_of(int argc, char **argv) {
 
 static double seconds(struct timeval time) { return time.tv_sec + time.tv_usec / 1e6; }
 
-/* Does one request; gives the length of the value that came back. */
+/* Sends one request; returns the length of the value in the answer. */
 typedef size_t request(void *connection, unsigned long key);
 
-/* Each line of stdin is a number of requests; each answer says how long they took. */
+/* For each line of stdin, a number of requests: sends them, and prints how long they took. */
 static int serve(const struct place *place, request *ask, void *connection) {
     unsigned long n, key = 0;
     while (scanf("%lu", &n) == 1) {

@@ -1,5 +1,5 @@
 /* Many connects at once with libmariadb, a thread for each: see ../README.md.
- * Threads, since 200 processes begin over a longer time than the library tries again. */
+ * Uses threads, because 200 processes begin over a longer time than that for which the library retries. */
 #include <mysql.h>
 #include <pthread.h>
 #include <signal.h>
@@ -37,7 +37,7 @@ static void *connected(void *unused) {
     return unused;
 }
 
-/* One storm, in a process that ends with its connections. */
+/* Runs one storm in its own process, which ends together with its connections. */
 static void storm(unsigned long n, double patience_s) {
     pthread_attr_t small;
     pthread_attr_init(&small);
@@ -75,7 +75,7 @@ int main(int argc, char **argv) {
         pid_t child = fork();
         if (child == 0) storm(n, patience_s);
         if (child < 0 || waitpid(child, NULL, 0) != child) fail("start a process", "fork");
-        /* The rest of `go`. */
+        /* Skips the rest of the line `go`. */
         while (getchar() != '\n') continue;
     }
     return 0;

@@ -1,8 +1,8 @@
-"""Today's ClickHouse (chdb) behind so much of ClickHouse's HTTP interface as `looptax fleet send` uses.
+"""A current ClickHouse (chdb) behind the part of ClickHouse's HTTP interface that `looptax fleet send` uses.
 
 usage: serve.py PORT FOLDER
 
-One statement at a time; no accounts. `cargo lab fleet-engines` starts it, on 127.0.0.1 alone.
+It runs one statement at a time, and has no accounts. `cargo lab fleet-engines` starts it, only on 127.0.0.1.
 """
 
 import re
@@ -28,7 +28,7 @@ class Handler(BaseHTTPRequestHandler):
             with LOCK:
                 for database in parameters.get("database", []):
                     SESSION.query(f"USE {database}")
-                # chdb's own way to say it; the statement's FORMAT is that of its rows.
+                # chdb gets the output format as an argument; FORMAT in the statement is the format of the rows in it.
                 answer = SESSION.query(statement, "TabSeparated").bytes()
             self.answer(200, bytes(answer or b""), None)
         except Exception as error:

@@ -20,7 +20,7 @@ static void hex(bson_string_t *to, const char *word) {
   bson_string_append(to, " ");
 }
 
-/* The text at a path of what the server answers to a command; NULL and why. */
+/* Returns the text at a path in the server's answer to a command; NULL and the error if there is none. */
 static char *ask(mongoc_client_t *client, const char *command, const char *path, bson_error_t *error) {
   bson_t *question = BCON_NEW(command, BCON_INT32(1));
   bson_t answer;
@@ -37,7 +37,7 @@ static char *ask(mongoc_client_t *client, const char *command, const char *path,
   return word;
 }
 
-/* Who is logged in, the URL's database, and where the server sees the client. */
+/* Returns the user that is logged in, the URL's database, and the client's address as the server sees it. */
 static bool see(const char *url, bson_string_t *seen, bson_error_t *error) {
   mongoc_uri_t *uri = mongoc_uri_new_with_error(url, error);
   if (!uri)
@@ -78,7 +78,7 @@ static void answer(const char *line) {
 
 int main(void) {
   mongoc_init();
-  // It says on stdout what goes wrong.
+  // The library would print errors on stdout.
   mongoc_log_set_handler(NULL, NULL);
   char driver[64];
   snprintf(driver, sizeof driver, "libmongoc %s", mongoc_get_version());

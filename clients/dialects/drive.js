@@ -7,7 +7,7 @@ import { createInterface } from "node:readline";
 
 const query = process.env.DIALECT_QUERY;
 
-// The text is an expression about these names.
+// The text is an expression that uses these names.
 const pasted = (text, names) => new Function(...Object.keys(names), `return ${text};`)(...Object.values(names));
 
 const version = (name) => {
@@ -77,7 +77,7 @@ async function mongodb(text) {
 async function ioredis(text) {
   const { Redis } = await import("ioredis");
   const redis = pasted(text, { Redis });
-  // Without a listener it would print; the answer to the command says the same.
+  // Without a listener the library would print the error; the result of the command also contains it.
   redis.on("error", () => redis.disconnect());
   try {
     return await redis.call("CLIENT", "INFO");
@@ -101,7 +101,7 @@ async function nodeRedis(text) {
   }
 }
 
-// Files, for `cargo lab oracle spellings`: a module of CommonJS that makes a client, or the lines of an environment.
+// Files, for `cargo lab oracle spellings`: a CommonJS module that makes a client, or the lines of an environment.
 
 const require = createRequire(import.meta.url);
 
@@ -185,7 +185,7 @@ const WAYS = {
   ...Object.fromEntries(Object.entries(SPELLINGS).map(([name, way]) => [`spelling.${name}`, way])),
 };
 
-// What a library prints is no answer.
+// Lines that a library prints must not be read as answers.
 console.log = console.info = console.warn = console.error;
 
 const [way, ...names] = WAYS[process.argv[2]];

@@ -22,14 +22,14 @@ function in_a_file(string $name, string $text): string
     return $folder;
 }
 
-/** What a `.env` file says to Symfony. */
+/** Parses a `.env` file as Symfony does. */
 function dotenv(string $text): array
 {
     require_once 'Symfony/Component/Dotenv/autoload.php';
     return (new Symfony\Component\Dotenv\Dotenv())->parse($text);
 }
 
-/** And to Laravel. */
+/** Parses a `.env` file as Laravel does. */
 function laravel_env(string $text): array
 {
     require_once 'Dotenv/autoload.php';
@@ -71,7 +71,7 @@ function memcached(array $job): string
     return $seen;
 }
 
-/** The library's client hands its URL on to the extension's, which stands in for it here: Debian has no package of it. */
+/** Uses the extension's client, to which the library's client passes its URL: Debian does not have the library. */
 function mongodb(array $job): string
 {
     class_exists('MongoDB\\Client') || eval('namespace MongoDB; class Client
@@ -89,7 +89,7 @@ function mongodb(array $job): string
     return strtoupper(implode(' ', array_map('bin2hex', $words))) . ' ' . strtr($ask('whatsmyuri')->you, ' ', '-');
 }
 
-/** A PHP of its own reads the line from an ini file; the server says who that session is. */
+/** Another PHP process reads the line from an ini file; the server reports the user of its session. */
 function session(array $job): string
 {
     return with_ini("session.save_handler = redis\n" . $job['text']);
@@ -114,7 +114,7 @@ function php_ini_scanned_folder(): string
     return dirname(explode(",\n", (string) php_ini_scanned_files())[0]);
 }
 
-/** The process that holds the session: asks the servers, as their administrator, for the other client. */
+/** Runs in the process that holds the session: asks the servers, as administrator, for the session's connection. */
 function show_session(): void
 {
     set_error_handler(fn ($_, $words) => throw new RuntimeException($words));
@@ -126,7 +126,7 @@ function show_session(): void
         try {
             $redis->auth($password);
         } catch (RedisException) {
-            // The server without a password.
+            // This server has no password.
         }
         $own = $redis->rawCommand('CLIENT', 'ID');
         foreach (explode("\n", trim($redis->rawCommand('CLIENT', 'LIST'))) as $line) {
@@ -163,7 +163,7 @@ function mediawiki(array $job): string
     return (string) $database->query($GLOBALS['query'], __METHOD__)->fetchRow()[0];
 }
 
-/** Laravel's own connector, with the keys of its config/database.php. */
+/** Connects with Laravel's own connector, with the keys of its config/database.php. */
 function laravel_database(array $job): string
 {
     require_once 'Illuminate/Database/autoload.php';
@@ -198,7 +198,7 @@ function laravel_redis(array $job): string
 function symfony_database(array $job): string
 {
     require_once 'Doctrine/DBAL/autoload.php';
-    // A % is doubled where the bundle hands parameters on, not in `.env`.
+    // A % has to be doubled in parameters that the bundle passes on, but not in `.env`.
     $connection = Doctrine\DBAL\DriverManager::getConnection(['url' => dotenv($job['text'])['DATABASE_URL']]);
     return (string) $connection->executeQuery($GLOBALS['query'])->fetchOne();
 }
@@ -215,14 +215,14 @@ function extension(string $name, ?string $called = null): string
     return ($called ?? $name) . ' ' . phpversion($name);
 }
 
-/** Of an installed Debian package, without epoch and revision. */
+/** Returns the version of an installed Debian package, without epoch and revision. */
 function debian(string $package, string $name): string
 {
     $version = (string) shell_exec('dpkg-query -W -f=\'${Version}\' ' . escapeshellarg($package));
     return "$name " . preg_replace('/^\d+:|[-+].*$/', '', $version);
 }
 
-/** Of one that is unpacked, by the name of its file. */
+/** Returns the version of an unpacked package, from the name of its file. */
 function unpacked(string $package, string $name): string
 {
     $file = basename(glob(DEBIAN . "/packages/{$package}_*.deb")[0]);
@@ -266,7 +266,7 @@ if ($argv[1] === 'session') {
     exit;
 }
 [$way, $version] = $ways[$argv[1]];
-// Whatever an application prints beside its answer is no answer.
+// Other text that an application prints must not be read as an answer.
 ob_start();
 $print = function (array $line) {
     ob_end_clean();

@@ -23,13 +23,13 @@ POSTFIX = {**os.environ, "LD_LIBRARY_PATH": DEBIAN + "/usr/lib/postfix"}
 
 
 def pasted(text, names):
-    """The value of an expression that may begin with `await`."""
+    """Returns the value of an expression that may begin with `await`."""
     code = compile(text, "pasted", "eval", flags=ast.PyCF_ALLOW_TOP_LEVEL_AWAIT)
     return eval(code, names)
 
 
 def module(name):
-    """An expression about one module; `import a.b` binds `a`."""
+    """Evaluates an expression that uses one module; `import a.b` binds `a`."""
 
     def names():
         first = name.split(".")[0]
@@ -59,7 +59,7 @@ def dbapi(name):
 
 
 def psycopg_both(job):
-    """Both versions take the same words; they have to be seen alike."""
+    """Connects with both versions: they read the same text, and the server has to see the same connection."""
     import psycopg
     import psycopg2
 
@@ -154,7 +154,7 @@ def django_cache(job):
 
 
 def pymongo(job):
-    """Who is logged in, the URL's database, and where the server sees the client."""
+    """Returns the user that is logged in, the URL's database, and the client's address as the server sees it."""
     from pymongo import MongoClient
 
     with pasted(job["text"], {"MongoClient": lambda url: MongoClient(url, serverSelectionTimeoutMS=3000)}) as client:
@@ -194,12 +194,12 @@ def redis_cli(job):
 
 
 def postfix_mysql(job):
-    """Only `hosts` is ours; what else the file holds stands as it is, so only plain logins fit."""
+    """Only `hosts` is from looptax. The other values are written without quotes, so only plain logins work."""
     rest = {
         "user": job["user"] or "",
         "password": job["password"] or "",
         "dbname": job["database"] or "",
-        # %% is a percent sign; a key that is not in the query is refused.
+        # %% stands for a percent sign; Postfix refuses a query that does not contain the key (%s).
         "query": QUERY.replace("%", "%%") + " WHERE '%s' <> ''",
     }
     lines = [job["text"], *(f"{key} = {value}" for key, value in rest.items() if value)]
@@ -211,7 +211,7 @@ def postfix_memcache(job):
 
 
 def postmap(kind, text):
-    """Postfix is unpacked, not installed: it is told where its parts are, and who may own what."""
+    """Runs postmap. Postfix is unpacked, not installed, so its settings have to name its folders and accounts."""
     settings = {
         "compatibility_level": "3.6",
         "shlib_directory": DEBIAN + "/usr/lib/postfix",
@@ -235,7 +235,7 @@ def package(*names):
 
 
 def program(name):
-    """The last number of a version is the client's own: MariaDB's comes after that of its protocol."""
+    """Returns the last number of a version, which is the client's: MariaDB prints it after that of its protocol."""
     return lambda: name + " " + re.findall(r"\d+\.\d+[.\d]*", output([name, "--version"]).splitlines()[0])[-1]
 
 
@@ -276,7 +276,7 @@ def answer(way, job):
     try:
         seen = way(job)
         return {"seen": seen.decode() if isinstance(seen, bytes) else str(seen)}
-    except Exception as error:  # Whatever a driver throws is the answer.
+    except Exception as error:  # Any error of a driver is the answer.
         return {"error": f"{type(error).__name__}: {error}"[:500]}
 
 

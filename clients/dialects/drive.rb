@@ -20,12 +20,12 @@ ensure
   ActiveRecord::Base.remove_connection
 end
 
-# `config/database.yml`, read as Rails reads it.
+# Reads `config/database.yml` as Rails does.
 def spelled_rails(job)
   rails(job.merge('text' => YAML.dump(YAML.load(ERB.new(job['text']).result)['production'])))
 end
 
-# `DATABASE_URL`, which Active Record resolves itself.
+# Connects with `DATABASE_URL`, which Active Record parses itself.
 def spelled_rails_url(job)
   ActiveRecord::Base.establish_connection(job['text'][/^DATABASE_URL=(.*)$/, 1])
   ActiveRecord::Base.connection.select_value(QUERY)
@@ -33,7 +33,7 @@ ensure
   ActiveRecord::Base.remove_connection
 end
 
-# What Sidekiq does with the variable, without its tries again.
+# Connects as Sidekiq does with the variable, but without retries.
 def spelled_redis(job)
   url = job['text'][/^REDIS_URL=(.*)$/, 1].delete_prefix('"').delete_suffix('"')
   Redis.new(url: url, reconnect_attempts: 0).ping

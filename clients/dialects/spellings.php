@@ -1,11 +1,11 @@
 <?php
-// Connects as PHP applications do that read a file: for `cargo lab oracle spellings`.
+// Connects as PHP applications do that read a file, for `cargo lab oracle spellings`.
 //
-// Required by drive.php. Each way takes a job whose text is the file. An application or a library that is installed reads
-// it itself; of the others there is what their source does with the settings, which is named.
+// Required by drive.php. Each function gets a job whose text is the file. If the application or library is installed,
+// it reads the file itself; otherwise the function does the same as its source, which is named.
 declare(strict_types=1);
 
-/** What a file of PHP leaves in its variables. */
+/** Runs a PHP file, and returns its variables. */
 function variables_of(string $text): array
 {
     return (function (string $text) {
@@ -15,7 +15,7 @@ function variables_of(string $text): array
     })($text);
 }
 
-/** In a process of its own: constants are defined once. */
+/** Runs the function in its own process, because constants can be defined only once. */
 function forked(callable $way, array $job): string
 {
     [$ours, $theirs] = stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
@@ -27,7 +27,7 @@ function forked(callable $way, array $job): string
             $answer = ['error' => $error->getMessage()];
         }
         fwrite($theirs, json_encode($answer, JSON_INVALID_UTF8_SUBSTITUTE));
-        // Nothing of the parent's is to be ended with it.
+        // The process ends without clean-up, so that the parent's connections stay open.
         posix_kill(getmypid(), SIGKILL);
     }
     fclose($theirs);
@@ -39,7 +39,7 @@ function forked(callable $way, array $job): string
     return $answer['seen'];
 }
 
-/** What wpdb needs of the rest of WordPress, loaded once. */
+/** Loads the parts of WordPress that wpdb needs, once. */
 function wordpress_classes(): void
 {
     static $is_there = false;
@@ -70,7 +70,7 @@ function spelled_wordpress(array $job): string
 
 /**
  * nextcloud/server, lib/private/DB/ConnectionFactory.php: the host is split at its last colon, dbport is not read, and
- * brackets around an address go away for PostgreSQL. Doctrine's own DriverManager takes the rest.
+ * for PostgreSQL, brackets around an address are removed. Doctrine's own DriverManager reads the other settings.
  */
 function spelled_nextcloud(array $job): string
 {
@@ -94,7 +94,7 @@ function spelled_nextcloud(array $job): string
     return '';
 }
 
-/** Laravel's own connectors, with the keys of the config/database.php that it comes with. */
+/** Connects with Laravel's own connectors, with the keys of the config/database.php that Laravel contains. */
 function spelled_laravel(array $job): string
 {
     require_once 'Illuminate/Database/autoload.php';
@@ -120,7 +120,7 @@ function spelled_laravel(array $job): string
     return '';
 }
 
-/** The keys of the config/database.php that Laravel comes with; its manager reads the URL. */
+/** Connects with the keys of the config/database.php that Laravel contains; its manager reads the URL. */
 function spelled_laravel_redis(array $job): string
 {
     require_once 'Illuminate/Redis/autoload.php';
@@ -185,8 +185,8 @@ function spelled_drupal(array $job): string
 }
 
 /**
- * moodle/moodle, lib/dml/mysqli_native_moodle_database.php and pgsql_native_moodle_database.php, raw_connect(): of
- * MySQL's dbsocket only a path counts, of PostgreSQL's only beside localhost or 127.0.0.1.
+ * moodle/moodle, lib/dml/mysqli_native_moodle_database.php and pgsql_native_moodle_database.php, raw_connect(): for
+ * MySQL, dbsocket counts only if it is a path; for PostgreSQL, only if the host is localhost or 127.0.0.1.
  */
 function spelled_moodle(array $job): string
 {
@@ -222,7 +222,7 @@ function spelled_moodle(array $job): string
 
 /**
  * joomla/joomla-cms, libraries/vendor/joomla/database/src/Mysqli/MysqliDriver.php, connect(): the first form that the host
- * has counts; what stands behind its colon is a port if it is a number, else a socket.
+ * has counts; the text after its colon is a port if it is a number, otherwise a socket.
  */
 function spelled_joomla(array $job): string
 {
@@ -255,7 +255,7 @@ function spelled_joomla(array $job): string
     return '';
 }
 
-/** MediaWiki's own classes, once they are loaded. */
+/** Connects with MediaWiki's own classes, after they are loaded. */
 function spelled_mediawiki(array $job): string
 {
     static $is_there = false;
@@ -277,20 +277,20 @@ function spelled_mediawiki(array $job): string
     return '';
 }
 
-/** A PHP of its own reads the lines and begins a session. */
+/** Another PHP process reads the lines and begins a session. */
 function spelled_session(array $job): string
 {
     return with_ini($job['text']);
 }
 
-/** A plain program. */
+/** Connects as a plain program does. */
 function spelled_program(array $job): string
 {
     variables_of($job['text']);
     return '';
 }
 
-/** What each is called, with what prints its versions. */
+/** Returns the functions by name, each with a function that returns its versions. */
 function spellings(): array
 {
     $doctrine = fn () => debian('php-doctrine-dbal', 'Doctrine DBAL');

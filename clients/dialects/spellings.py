@@ -1,7 +1,7 @@
-"""Connects as applications do that read a file: for `cargo lab oracle spellings`.
+"""Connects as applications do that read a file, for `cargo lab oracle spellings`.
 
-Each way takes a job whose text is the file. A framework that is installed reads it itself; of the others there is what
-their source does with the settings, which is named.
+Each function gets a job whose text is the file. If the framework is installed, it reads the file itself; otherwise the
+function does the same as its source, which is named.
 """
 
 import asyncio
@@ -11,14 +11,14 @@ import shlex
 
 
 def executed(text):
-    """What a module of Python defines."""
+    """Returns the names that a Python module defines."""
     names = {}
     exec(compile(text, "settings.py", "exec"), names)
     return names
 
 
 def environment(text):
-    """What a shell or systemd makes of `NAME=value` lines."""
+    """Parses `NAME=value` lines as a shell or systemd does."""
     pairs = {}
     for line in text.splitlines():
         name, sign, value = line.partition("=")
@@ -34,7 +34,7 @@ def section(text, name):
 
 
 def in_environment(pairs, connect):
-    """Connects with these variables set, and nobody else's."""
+    """Connects with these variables set, and removes them afterwards."""
     os.environ.update(pairs)
     try:
         return connect()
@@ -44,12 +44,12 @@ def in_environment(pairs, connect):
 
 
 def libpq(job):
-    """A service, if one is named, is in a file of the user's own, and has another folder."""
+    """If the file names a service, the service is in the user's own service file, and has another folder."""
     import psycopg2
 
     with open(os.path.expanduser("~/.pg_service.conf"), "w", encoding="utf-8") as file:
         file.write("[shop]\nhost=/srv/old\n")
-    # libpq wants one word at least; this one says nothing of the place.
+    # libpq requires at least one keyword; this one does not affect the address.
     return in_environment(environment(job["text"]), lambda: psycopg2.connect("connect_timeout=5").close())
 
 
@@ -65,7 +65,7 @@ def pg_service(drive):
 
 
 def odoo(job):
-    """odoo/sql_db.py, connection_info_for: each of these that is set goes to psycopg2."""
+    """odoo/sql_db.py, connection_info_for: each of these settings that is set is passed to psycopg2."""
     import psycopg2
 
     options = section(job["text"], "options")
@@ -75,7 +75,7 @@ def odoo(job):
 
 
 def synapse(job):
-    """synapse/storage/database.py, make_conn: the arguments but for those of the pool, `cp_*`."""
+    """synapse/storage/database.py, make_conn: passes all arguments except those of the pool, `cp_*`."""
     import psycopg2
     import yaml
 
@@ -136,14 +136,14 @@ def sqlalchemy_env(job):
 
 
 def airflow(job):
-    """airflow/settings.py hands the URL to SQLAlchemy; a % is doubled, as configparser has it."""
+    """airflow/settings.py passes the URL to SQLAlchemy; a % is doubled, as configparser requires."""
     parser = configparser.ConfigParser()
     parser.read_string(job["text"])
     engine(parser["database"]["sql_alchemy_conn"])
 
 
 def celery(job):
-    """What a worker does first, without its tries again."""
+    """Connects as a worker does at its start, but without retries."""
     from kombu import Connection
 
     transport = Connection(environment(job["text"])["CELERY_BROKER_URL"]).transport
@@ -151,7 +151,7 @@ def celery(job):
 
 
 def redis_url(job):
-    """Without its tries again."""
+    """Connects without the library's retries."""
     import redis
 
     redis.from_url(job["text"].strip(), retry=None).ping()
@@ -168,7 +168,7 @@ def postfix(drive, kind):
 
 
 def ways(drive):
-    """Each way by its name, with what prints its versions."""
+    """Returns the functions by name, each with a function that returns its versions."""
     package = drive.package
     return {
         "django-mysql": (django_database(drive), package("Django", "mysqlclient")),

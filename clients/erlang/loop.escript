@@ -1,6 +1,6 @@
 #!/usr/bin/env escript
-%% GETs over gen_tcp, whose sockets never block: the run-time waits for each connection in its event queue.
-%% Over TCP alone.
+%% GETs over gen_tcp, whose sockets never block: the runtime waits for each connection in its event queue.
+%% Only over TCP.
 
 main([Address]) ->
     ["tcp", Host, Port] = string:split(Address, ":", all),

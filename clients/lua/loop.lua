@@ -1,4 +1,4 @@
--- Point selects with LuaSQL: `loop.lua DRIVER ADDRESS`, where the driver is mysql or postgres. Over TCP alone.
+-- Point selects with LuaSQL: `loop.lua DRIVER ADDRESS`, where the driver is mysql or postgres. Only over TCP.
 local driver, host, port = arg[1], (arg[2] or ""):match("^tcp:(.*):(%d+)$")
 assert(host, "usage: loop.lua DRIVER tcp:host:port")
 local env = require("luasql." .. driver)[driver]()
@@ -18,7 +18,7 @@ for line in io.lines() do
     assert(#cursor:fetch() > 0, "an empty value")
     cursor:close()
   end
-  -- Lua itself has no clock finer than a second.
+  -- Lua's own clock has a resolution of one second.
   local cpu = os.clock() - begin
   print(string.format("%d %.6f %.6f", n, math.max(os.time() - wall, cpu), cpu))
   io.stdout:flush()

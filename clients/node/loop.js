@@ -1,9 +1,9 @@
-// What every loop in Node shares: the conversation on stdin and stdout, the clock, the keys.
+// The code that every loop in Node shares: the conversation on stdin and stdout, the clock, the keys.
 // See ../README.md for the conversation. Imported by one program per library.
 import { createRequire } from "node:module";
 import { createInterface } from "node:readline";
 
-/** `unix:/path` or `tcp:host:port`. */
+/** Parses `unix:/path` or `tcp:host:port`. */
 export function place() {
   const [kind, ...rest] = (process.argv[2] ?? "").split(":");
   const found = {
@@ -23,13 +23,13 @@ export function place() {
   return found;
 }
 
-/** A library with the version that is installed. */
+/** Returns a library with the installed version. */
 export function library(name) {
   const { version } = createRequire(import.meta.url)(`${name}/package.json`);
   return `${name} ${version}`;
 }
 
-/** Each line of stdin is a number of requests; each answer says how long they took. */
+/** For each line of stdin, a number of requests: sends them, and prints how long they took. */
 export async function serve({ rows }, name, ask) {
   console.log(`ready ${name}, Node ${process.versions.node}`);
   let key = 0;

@@ -1,4 +1,4 @@
-// Many connects at once with a driver of Node: see ../README.md.
+// Many connects at once with a Node driver: see ../README.md.
 import path from "node:path";
 import { createInterface } from "node:readline";
 
@@ -20,7 +20,7 @@ const drivers = {
   },
   async pg() {
     const { default: pg } = await import("pg");
-    // pg wants the folder, and the port from the socket's name.
+    // pg expects the socket's folder, and the port from the socket's name.
     const host = at.socket ? path.dirname(at.socket) : at.host;
     const port = at.socket ? Number(at.socket.slice(at.socket.lastIndexOf(".") + 1)) : at.port;
     return async () => {

@@ -1,4 +1,4 @@
-// Programs of threads for `cargo lab oracle programs`, over libuv: see ../README.md.
+// Programs with threads for `cargo lab oracle programs`, over libuv: see ../README.md.
 import { readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { Worker, isMainThread, parentPort, workerData } from "node:worker_threads";
@@ -7,7 +7,7 @@ function spin(n) {
   for (let i = 0; i < n; i++) Math.sqrt(i);
 }
 
-/** One connection, in the thread that writes to it: what became of it. */
+/** Makes one connection, in the thread that writes to it; returns the result. */
 function run({ port, host, numbers, idx }) {
   const [, , , , spins, , nBytes, nParts, , end] = numbers;
   return new Promise((done) => {

@@ -1,4 +1,4 @@
-// Point selects with mysql2: a statement that it prepares at its first use.
+// Point selects with mysql2, which prepares the statement at its first use.
 import mysql from "mysql2/promise";
 
 import { library, place, serve } from "./loop.js";

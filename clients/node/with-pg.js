@@ -6,7 +6,7 @@ import { library, place, serve } from "./loop.js";
 
 const at = place();
 if (at.socket) {
-  // pg wants the folder, and the port from the socket's name.
+  // pg expects the socket's folder, and the port from the socket's name.
   at.host = path.dirname(at.socket);
   at.port = Number(at.socket.slice(at.socket.lastIndexOf(".") + 1));
 }

@@ -1,4 +1,4 @@
-# Point selects with Perl's DBI: `loop.pl DRIVER ADDRESS`, where the driver is MariaDB or Pg. Over TCP alone.
+# Point selects with Perl's DBI: `loop.pl DRIVER ADDRESS`, where the driver is MariaDB or Pg. Only over TCP.
 use strict;
 use warnings;
 use DBI;

@@ -1,5 +1,5 @@
 <?php
-// What every loop in PHP shares: the conversation on stdin and stdout, the clock, the keys.
+// The code that every loop in PHP shares: the conversation on stdin and stdout, the clock, the keys.
 // See ../README.md for the conversation. Included by one program per library.
 
 mysqli_report(MYSQLI_REPORT_ERROR | MYSQLI_REPORT_STRICT);
@@ -14,7 +14,7 @@ final class Place
     public string $database;
     public int $rows;
 
-    /** `unix:/path` or `tcp:host:port`. */
+    /** Parses `unix:/path` or `tcp:host:port`. */
     public function __construct(array $argv)
     {
         [$kind, $rest] = explode(':', $argv[1] ?? '', 2) + [1 => ''];
@@ -42,7 +42,7 @@ function cpu_seconds(): array
     ];
 }
 
-/** Each line of stdin is a number of requests; each answer says how long they took. */
+/** For each line of stdin, a number of requests: sends them, and prints how long they took. */
 function serve(Place $place, string $library, callable $ask): void
 {
     printf("ready %s, PHP %s\n", $library, PHP_VERSION);

@@ -1,5 +1,5 @@
 <?php
-// Point selects with mysqli over mysqlnd: one prepared statement, its result fetched.
+// Point selects with mysqli over mysqlnd: one prepared statement, whose result is fetched.
 
 require __DIR__ . '/loop.php';
 

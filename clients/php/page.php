@@ -1,5 +1,5 @@
 <?php
-// A page that asks the database with mysqli on a connection that PHP keeps from page to page.
+// A page that queries the database with mysqli on a connection that PHP keeps from page to page.
 // Run by PHP-FPM: see ../python/with_php_fpm.py.
 
 mysqli_report(MYSQLI_REPORT_ERROR | MYSQLI_REPORT_STRICT);

@@ -1,11 +1,11 @@
 <?php
-// Point selects with PDO over libpq: one prepared statement, its result fetched.
+// Point selects with PDO over libpq: one prepared statement, whose result is fetched.
 
 require __DIR__ . '/loop.php';
 
 $place = new Place($argv);
 if ($place->socket !== null) {
-    // libpq wants the folder, and the port from the socket's name.
+    // libpq expects the socket's folder, and the port from the socket's name.
     $place->host = dirname($place->socket);
     $place->port = (int) substr(strrchr($place->socket, '.'), 1);
 }

@@ -1,5 +1,5 @@
 <?php
-// Many connects at once with a driver of PHP, a process for each, as PHP-FPM's workers: see ../README.md.
+// Many connects at once with a PHP driver, with a process for each, like PHP-FPM's workers: see ../README.md.
 
 require __DIR__ . '/loop.php';
 
@@ -18,7 +18,7 @@ $drivers = [
     'pdo_pgsql' => [
         fn() => 'pdo_pgsql over libpq ' . PGSQL_LIBPQ_VERSION,
         function (Place $at) {
-            // libpq wants the folder, and the port from the socket's name.
+            // libpq expects the socket's folder, and the port from the socket's name.
             $host = $at->socket === null ? $at->host : dirname($at->socket);
             $port = $at->socket === null ? $at->port : (int) substr(strrchr($at->socket, '.'), 1);
             return new PDO("pgsql:host=$host;port=$port;dbname={$at->database}", $at->user, $at->password);
@@ -43,7 +43,7 @@ function pair(): array
     return stream_socket_pair(STREAM_PF_UNIX, STREAM_SOCK_STREAM, 0);
 }
 
-/** One line of each child, as far as they come. */
+/** Returns one line of each child, as many as arrive in time. */
 function lines($results, int $n, float $until): array
 {
     $found = '';

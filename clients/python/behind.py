@@ -1,6 +1,6 @@
-"""A server program that sits before the database and connects for its clients, with workers of another user.
+"""Starts a server program that connects to the database for its clients, with workers of another user.
 
-Included by the loops whose program is such a server: nginx, PHP-FPM.
+Imported by the loops whose program is such a server: nginx, PHP-FPM.
 """
 
 import contextlib
@@ -12,22 +12,22 @@ import subprocess
 import tempfile
 import time
 
-# Whom the workers belong to: Debian's user for them.
+# The user of the workers: the one that Debian uses for them.
 USER = "www-data"
-# Where clients/setup.sh unpacks what it does not install.
+# The folder into which clients/setup.sh unpacks packages that it does not install.
 DEBIAN = pathlib.Path(os.environ["LOOP_DEBIAN"])
 PATIENCE_S = 20
 
 
 @contextlib.contextmanager
 def started(name, config, command, environment=None, workers_of=USER):
-    """Runs the program in a folder of its own with `config`, made from the folder, until the block ends.
+    """Runs the program in its own folder until the block ends, with the text that `config` makes for this folder.
 
-    Gives the socket that it listens on, which `config` has to name `clients.sock`.
+    Yields the socket on which the program listens; in `config` its name has to be `clients.sock`.
     """
     with tempfile.TemporaryDirectory() as folder:
         folder = pathlib.Path(folder)
-        # The workers pass through.
+        # The workers need to enter the folder.
         folder.chmod(0o755)
         (folder / "config").write_text(config(folder))
         program = subprocess.Popen(command(folder), env=environment)
@@ -41,11 +41,11 @@ def started(name, config, command, environment=None, workers_of=USER):
 
 
 def wait(name, program, listening, user):
-    """Until the program takes connections, and its workers have become whom its configuration names."""
+    """Waits until the program accepts connections and its workers run as the configured user."""
     wanted = {pwd.getpwnam(user).pw_uid}
     end = time.monotonic() + PATIENCE_S
     while time.monotonic() < end and program.poll() is None:
-        # The connection goes on to the database, so there is one alone.
+        # The program also connects to the database for this connection, so only one test connection is made.
         if workers(program.pid) == wanted:
             with socket.socket(socket.AF_UNIX) as trial:
                 trial.connect(str(listening))
@@ -55,6 +55,6 @@ def wait(name, program, listening, user):
 
 
 def workers(pid):
-    """The users of a program's children."""
+    """Returns the users of a program's child processes."""
     children = pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
     return {os.stat(f"/proc/{child}").st_uid for child in children}

@@ -1,4 +1,4 @@
-"""What every loop in Python shares: the conversation on stdin and stdout, the clock, the keys.
+"""The code that every loop in Python shares: the conversation on stdin and stdout, the clock, the keys.
 
 See ../README.md for the conversation. Imported by one program per library.
 """
@@ -11,7 +11,7 @@ import time
 
 
 class Place:
-    """Where the server is (`unix:/path` or `tcp:host:port`), and who we are there."""
+    """The server's address (`unix:/path` or `tcp:host:port`), and our login."""
 
     def __init__(self, address):
         kind, _, rest = address.partition(":")
@@ -28,7 +28,7 @@ class Place:
         self.rows = int(os.environ["LOOP_ROWS"])
 
     def libpq(self):
-        """As arguments of a libpq driver, which wants the folder, and the port from the socket's name."""
+        """Returns arguments for a libpq driver, which expects the socket's folder, and the port from its name."""
         host, port = self.host, self.port
         if self.socket is not None:
             folder, _, name = self.socket.rpartition("/")
@@ -42,7 +42,7 @@ class Place:
         }
 
     def mysql(self):
-        """As arguments of PyMySQL and its likes."""
+        """Returns arguments for PyMySQL and similar drivers."""
         where = {"host": self.host, "port": self.port}
         if self.socket is not None:
             where = {"unix_socket": self.socket}
@@ -61,7 +61,7 @@ def place():
 
 
 def serve(at, library, ask):
-    """Each line of stdin is a number of requests; each answer says how long they took."""
+    """For each line of stdin, a number of requests: sends them, and prints how long they took."""
     print(f"ready {library}, Python {platform.python_version()}", flush=True)
     key = 0
     for line in sys.stdin:

@@ -1,4 +1,4 @@
-"""Many connects at once with a driver of Python, a process for each, or through nginx: see ../README.md."""
+"""Many connects at once with a Python driver, with a process for each, or through nginx: see ../README.md."""
 
 import os
 import platform
@@ -36,7 +36,7 @@ def redis():
 
 
 def forked(connect):
-    """A storm with a process for each connect: prepares it, and gives what lets it go."""
+    """Returns a function that prepares a storm with a process for each connect, and returns its start function."""
 
     def prepare(at, n):
         (gate, opened), (results, said) = socket.socketpair(), socket.socketpair()
@@ -73,7 +73,7 @@ def forked(connect):
 
 
 def lines(results, n):
-    """A line of each, as far as they come in time."""
+    """Returns a line of each process, as many as arrive in time."""
     found, end = b"", time.monotonic() + PATIENCE_S
     while found.count(b"\n") < n and (left := end - time.monotonic()) > 0:
         if select.select([results], [], [], left)[0]:
@@ -82,7 +82,7 @@ def lines(results, n):
 
 
 def through_nginx(at, n):
-    """Requests to nginx at once, which hands them to PHP-FPM: a connection each."""
+    """Prepares a storm of requests to nginx, which passes each to PHP-FPM over its own connection."""
     import behind
 
     where = f"unix:{at.socket}" if at.socket is not None else f"{at.host}:{at.port}"

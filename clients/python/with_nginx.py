@@ -1,6 +1,6 @@
-"""nginx hands on what a client sends; its worker, of another user, connects to the database.
+"""nginx forwards the bytes of a client; its worker, which runs as another user, connects to the database.
 
-Its event loop watches a socket before it connects it. The client comes over a socket of nginx's own.
+nginx's event loop watches a socket before nginx connects it. The client connects to a socket of nginx.
 """
 
 import os
@@ -14,7 +14,7 @@ STREAM = behind.DEBIAN / "usr/lib/nginx/modules/ngx_stream_module.so"
 
 
 def config(place):
-    """For the place that nginx leads to."""
+    """Returns a function that makes the configuration for this destination."""
     return lambda folder: f"""
 load_module {STREAM};
 user {behind.USER};

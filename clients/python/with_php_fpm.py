@@ -1,6 +1,6 @@
-"""PHP-FPM answers requests with queries of mysqli; its worker, of another user, connects to the database.
+"""PHP-FPM answers requests with queries by mysqli; its worker, which runs as another user, connects to the database.
 
-The requests come over a socket of its own, in FastCGI: a connection each, as web servers do by default.
+The requests are sent to PHP-FPM's own socket, in FastCGI, each over its own connection, as web servers do by default.
 
 Source of the protocol: the FastCGI Specification, sections 3 to 5.
 """
@@ -16,7 +16,7 @@ import behind
 import loop
 
 PAGE = pathlib.Path(__file__).parent.parent / "php/page.php"
-# Types of records.
+# Record types.
 BEGIN, END, PARAMETERS, INPUT, OUTPUT = 1, 3, 4, 5, 6
 
 
@@ -38,7 +38,7 @@ catch_workers_output = yes
 
 
 def command(folder):
-    # The worker may not be let into ours.
+    # The worker may lack the right to enter the folder of this file, so the page is copied.
     shutil.copy(PAGE, folder)
     return [fpm(), "--nodaemonize", "--allow-to-run-as-root", "--fpm-config", folder / "config"]
 
@@ -51,7 +51,7 @@ def fpm():
 
 
 def environment():
-    """Its own folder of extensions is made by its package's scripts; PHP's command line has the same ones."""
+    """Returns the folder of extensions of PHP's command line: that of PHP-FPM is made only by its package's scripts."""
     ask = ["php", "-r", "echo PHP_CONFIG_FILE_SCAN_DIR;"]
     folder = subprocess.run(ask, capture_output=True, text=True, check=True).stdout
     return {**os.environ, "PHP_INI_SCAN_DIR": folder}
@@ -73,7 +73,7 @@ def records(stream):
 
 
 def page(listening, query):
-    """What PHP prints for the page with such a query."""
+    """Returns the text that PHP prints for the page with this query."""
     parameters = {
         "SCRIPT_FILENAME": str(pathlib.Path(listening).with_name(PAGE.name)),
         "QUERY_STRING": query,

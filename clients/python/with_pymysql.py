@@ -9,7 +9,7 @@ import loop
 place = loop.place()
 connection = pymysql.connect(**place.mysql())
 cursor = connection.cursor()
-# Its own attribute holds that of mysqlclient, for which it stands in.
+# The attribute of the module contains the version of mysqlclient, which PyMySQL can replace.
 version = importlib.metadata.version("PyMySQL")
 
 

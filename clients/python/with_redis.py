@@ -1,4 +1,4 @@
-"""GETs with redis-py, as it comes: no hiredis, no limit in time set by hand."""
+"""GETs with redis-py in its default form: without hiredis, and without a configured time limit."""
 
 import redis
 

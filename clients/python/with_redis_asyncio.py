@@ -1,4 +1,4 @@
-"""GETs with redis-py's other half, redis.asyncio."""
+"""GETs with redis.asyncio, the asynchronous part of redis-py."""
 
 import asyncio
 

@@ -1,5 +1,5 @@
-# GETs over a socket of Tcl's own that connects in the background, as event-driven programs in Tcl do: the
-# channel is told to be writable when the connection is there. Over TCP alone.
+# GETs over one of Tcl's own sockets that connects in the background, as in event-driven Tcl programs: Tcl reports
+# the channel as writable when it is connected. Only over TCP.
 if {![regexp {^tcp:(.*):(\d+)$} [lindex $argv 0] -> host port]} {
     puts stderr "usage: loop.tcl tcp:host:port"
     exit 2

@@ -1,4 +1,5 @@
-//! Who comes when: drawn from a seed that is printed, so that drift of the machine hits all alike.
+//! Random order of turns, drawn from a seed that is printed, so that drift of the machine affects all participants
+//! equally.
 
 use anyhow::Result;
 use rand_xoshiro::SplitMix64;
@@ -11,7 +12,7 @@ pub(crate) struct Coin {
 }
 
 impl Coin {
-    /// From this seed, or from a random one.
+    /// Makes a coin from this seed, or from a random seed.
     pub(crate) fn new(seed: Option<u64>) -> Result<Self> {
         let mut bytes = [0; 8];
         getrandom(&mut bytes, GetRandomFlags::empty())?;
@@ -32,7 +33,7 @@ impl Coin {
     pub(crate) fn shuffled<T>(&mut self, of: impl IntoIterator<Item = T>) -> Vec<T> {
         let mut turns: Vec<T> = of.into_iter().collect();
         for idx in (1..turns.len()).rev() {
-            // The remainder's bias is 2^-62 for three turns.
+            // For three turns, the bias of the remainder is 2^-62.
             turns.swap(idx, (self.number() % (idx as u64 + 1)) as usize);
         }
         turns

@@ -1,9 +1,8 @@
-//! `cargo lab crowd`: how long `looptax find` looks, and what memory it takes, with thousands of
+//! `cargo lab crowd`: measures how long `looptax find` takes, and how much memory it uses, with thousands of
 //! connections.
 //!
-//! This program starts as many Redis servers as the limit of open files asks for; they get the connections over
-//! loopback, each from one more process of this program. The figures belong into docs/src/results with date and
-//! machine.
+//! This program starts as many Redis servers as the limit of open files requires. Each server gets its connections over
+//! loopback from a separate process of this program. The figures belong in docs/src/results, with date and machine.
 
 use std::env;
 use std::io::{self, BufRead, BufReader, Read, Write};
@@ -23,10 +22,10 @@ use crate::{process, workspace};
 /// Options of `crowd`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Connections
+    /// Number of connections
     #[arg(long, default_value_t = 20_000)]
     connections: u32,
-    /// Runs of `looptax find`
+    /// Number of runs of `looptax find`
     #[arg(long, default_value_t = 7)]
     looks: u32,
     /// Only hold the connections, to this server, until stdin ends
@@ -34,10 +33,10 @@ pub(crate) struct Options {
     hold: Option<SocketAddr>,
 }
 
-/// Connections of one server and one process at most: machines allow 20,000 open files and more.
+/// Highest number of connections of one server and one process: machines allow at least 20,000 open files.
 const MOST_PER_SERVER: u32 = 10_000;
 const SPARE_FILES: u32 = 100;
-/// Connections between two pauses that let the server accept what waits.
+/// Number of connections between two pauses. In a pause the server can accept waiting connections.
 const BATCH: usize = 64;
 
 pub(crate) fn run(options: &Options) -> Result<()> {
@@ -82,7 +81,7 @@ fn look(looptax: &Path, crowd: &[Pair], n_connections: u32) -> Result<()> {
     Ok(())
 }
 
-/// A Redis, and the process whose connections it has. Both end with us.
+/// A Redis, and the process that opens its connections. Both end when this value is dropped.
 struct Pair {
     _server: Ours,
     holder: Ours,
@@ -117,7 +116,7 @@ fn redis(max_clients: u32) -> Result<(Ours, SocketAddr)> {
     Ok((server, address))
 }
 
-/// The second process: opens the connections, reports so, and waits.
+/// Runs the second process: it opens the connections, reports when they are open, and waits.
 fn hold(address: SocketAddr, n_connections: u32) -> Result<()> {
     let mut open = Vec::new();
     for idx in 0..n_connections as usize {
@@ -134,7 +133,7 @@ fn hold(address: SocketAddr, n_connections: u32) -> Result<()> {
     Ok(())
 }
 
-/// For this process and its children, which inherit it.
+/// Raises the limit of open files for this process and its children, which inherit it.
 fn raise_open_files(n_files: u32) -> Result<()> {
     let n_files = u64::from(n_files);
     let limit = getrlimit(Resource::Nofile);

@@ -1,8 +1,10 @@
-//! Both arms at the same time on two cores that are swapped (a duet), or one after the other: which knows the tax better?
+//! Compares two methods: both arms run at the same time on two cores that are swapped (a duet), or one arm runs after
+//! the other. Which method measures the tax more precisely?
 //!
-//! Two Redis servers; a coin per epoch says which serves which arm. In a duet each arm has a core for its client and
-//! its server, and the cores change between slices; one after the other, both ends of the one arm are on one core,
-//! which a coin picks. An epoch of either takes as long as the other. The results are in docs/src/results.
+//! There are two Redis servers; a coin decides in each epoch which server serves which arm. In a duet each arm has a
+//! core for its client and its server, and the arms swap their cores between slices. In the other method, both ends of
+//! the measured arm are on one core, which a coin chooses. An epoch takes the same time in both methods. The results
+//! are in docs/src/results.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -25,10 +27,10 @@ use crate::servers::{Ours, wait_until};
 /// Options of `duet`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Runs of each cell
+    /// Number of runs for each cell of the table
     #[arg(long, default_value_t = 10)]
     runs: usize,
-    /// Epochs of each run
+    /// Number of epochs in each run
     #[arg(long, default_value_t = 20)]
     epochs: usize,
     /// Seed of the coin flips
@@ -41,9 +43,9 @@ const CORES: [usize; 2] = [0, 1];
 const EPOCH: Duration = Duration::from_millis(400);
 const PING: &[u8] = b"PING\r\n";
 const PONG: &[u8] = b"+PONG\r\n";
-/// Of which arm a slice is, one after the other: Thue-Morse.
+/// The arm of each slice in the method with one arm at a time: Thue-Morse order.
 const TURNS: [usize; 8] = [0, 1, 1, 0, 1, 0, 0, 1];
-/// Whether the cores are swapped in a slice of a duet.
+/// Whether the cores are swapped in each slice of a duet.
 const SWAPS: [bool; 4] = [false, true, true, false];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -52,14 +54,14 @@ enum Way {
     Tcp,
 }
 
-/// A server that both arms lead to.
+/// A server that can be reached over both arms.
 struct Server {
     program: Ours,
     port: u16,
     socket: PathBuf,
 }
 
-/// One arm's connection for a run.
+/// The connection of one arm for a run.
 struct End {
     stream: Box<dyn Stream>,
     pid: Pid,
@@ -80,7 +82,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         for pair in [[Way::Tcp; 2], [Way::Unix, Way::Tcp]] {
             let mut found: [Vec<Estimate>; 2] = [Vec::new(), Vec::new()];
             for _ in 0..options.runs {
-                // Which method is first is a coin's, too.
+                // A coin also decides which method is first.
                 for is_duet in coin.shuffled([true, false]) {
                     let mut thetas = Vec::new();
                     for _ in 0..options.epochs {
@@ -118,7 +120,7 @@ fn busy_loop() -> Result<Ours> {
     Ours::start(&mut command)
 }
 
-/// θ of an epoch in which both arms run at once.
+/// Measures θ of an epoch in which both arms run at the same time.
 fn duet(servers: &[Server; 2], pair: [Way; 2], coin: &mut Coin) -> Result<f64> {
     let of_arm = if coin.flip() { [0, 1] } else { [1, 0] };
     let mut ends = [servers[of_arm[0]].connect(pair[0])?, servers[of_arm[1]].connect(pair[1])?];
@@ -139,7 +141,7 @@ fn duet(servers: &[Server; 2], pair: [Way; 2], coin: &mut Coin) -> Result<f64> {
     Ok(thetas.iter().sum::<f64>() / thetas.len() as f64)
 }
 
-/// θ of an epoch in which one arm runs at a time, both with one server on one core.
+/// Measures θ of an epoch in which one arm runs at a time, both arms with one server on one core.
 fn alone(servers: &[Server; 2], pair: [Way; 2], coin: &mut Coin) -> Result<f64> {
     let server = &servers[usize::from(coin.flip())];
     let core = CORES[usize::from(coin.flip())];
@@ -197,7 +199,7 @@ impl End {
         Ok(())
     }
 
-    /// Requests per second with both ends on one core; the first tenth of the slice does not count.
+    /// Measures the requests per second with both ends on one core; the first tenth of the slice does not count.
     fn rate(&mut self, core: usize, slice: Duration) -> Result<f64> {
         let mut only = CpuSet::new();
         only.set(core);

@@ -1,8 +1,8 @@
-//! `cargo lab fleet-engines`: today's ClickHouse as a collector, as the Python package chdb has it.
+//! `cargo lab fleet-engines`: tests a current ClickHouse as a collector, in the form of the Python package chdb.
 //!
-//! It is large, so that no test installs it. The tests of Debian's version of 2018 and PostgreSQL are in
-//! `crates/cli/tests/it/fleet`; this does the same with the engine that people run: tables twice, rows three times,
-//! every view, and the times and rules that an old version lacks.
+//! chdb is too large to be installed by the ordinary tests. The tests of Debian's ClickHouse of 2018 and of PostgreSQL
+//! are in `crates/cli/tests/it/fleet`. This chore does the same with a current engine: it makes the tables twice, loads
+//! rows three times, reads every view, and also tests the times and rules that an old version does not have.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -20,10 +20,10 @@ use crate::{process, workspace};
 /// Options of `fleet-engines`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Machines
+    /// Number of machines
     #[arg(long, default_value_t = 10_000)]
     hosts: u32,
-    /// Findings of each report
+    /// Number of findings in each report
     #[arg(long, default_value_t = 5)]
     findings: u32,
 }
@@ -60,7 +60,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     for (view, wanted) in [
         ("latest_reports", hosts),
         ("latest_findings", hosts * findings),
-        // A half of each machine's programs moved.
+        // Half of the machines moved their programs.
         ("movers", hosts.div_ceil(2) * findings),
         ("conditions", 1),
     ] {
@@ -70,7 +70,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     refuses_long_texts(&mut collector)
 }
 
-/// A text that an old version accepts.
+/// Checks that the collector refuses a long text, which an old version accepts.
 fn refuses_long_texts(collector: &mut Collector) -> Result<()> {
     let mut long = report(0, 500, 1);
     long.rows[0][0][8] = Value::Text("x".repeat(10_000));
@@ -84,7 +84,8 @@ fn count(collector: &mut Collector, view: &str) -> Result<usize> {
     Ok(collector.ask(&question)?.rows.len())
 }
 
-/// The `n`th report of a machine, an hour after the one before; the later ones of every second machine go over sockets.
+/// Makes the `n`th report of a machine, an hour after the previous one. In later reports, every second machine uses
+/// sockets.
 fn report(host: u32, n: u32, n_findings: u32) -> Batch {
     let report_id = format!("{host:08x}{n:08x}");
     let is_tcp = n < 400 || host % 2 == 1;
@@ -122,7 +123,7 @@ fn serve(python: &Path, port: u16, folder: &Path) -> Result<Ours> {
     Ok(served)
 }
 
-/// Python with chdb in its own environment, which is made if it is missing.
+/// Returns the path of a Python with chdb in its own environment; makes the environment if it is missing.
 fn python_with_chdb() -> Result<PathBuf> {
     let folder = workspace::root()?.join("target/chdb");
     let python = folder.join("bin/python");

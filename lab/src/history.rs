@@ -1,6 +1,6 @@
-//! `cargo lab history`: how long `looptax show` takes to list with thousands of runs.
+//! `cargo lab history`: how long `looptax show` takes to list thousands of runs.
 //!
-//! In its own folder. The figures belong into docs/src/results with date and machine.
+//! Uses its own folder. The figures belong in docs/src/results, with date and machine.
 
 use std::process::Command;
 use std::time::Instant;
@@ -15,7 +15,7 @@ use crate::{process, workspace};
 /// Options of `history`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Runs
+    /// Number of runs in the history
     #[arg(long, default_value_t = 10_000)]
     runs: u32,
     /// How often each list is requested
@@ -49,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// A run with two verdicts, as most have.
+/// Makes a run with two verdicts, as most runs have.
 fn past_run(idx: u32) -> PastRun {
     let verdict = |connections| PastVerdict {
         kind: "mariadb".to_owned(),

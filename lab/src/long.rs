@@ -1,7 +1,7 @@
-//! `cargo lab long`: what takes too long for every commit.
+//! `cargo lab long`: the checks that take too long to run for every commit.
 //!
-//! Run by `make test-all`. The results belong into docs/src/results with date and machine; nothing here
-//! writes them there.
+//! `make test-all` runs this. The results belong in docs/src/results, with date and machine; this chore does not write
+//! them there.
 
 use std::time::Instant;
 
@@ -9,7 +9,7 @@ use anyhow::{Context, Result};
 
 use crate::workspace::run_cargo;
 
-/// The chores, each with the words behind `cargo` that do it, and only it.
+/// The chores: a description of each, and the arguments of `cargo` that run only this chore.
 const STEPS: [(&str, &str); 20] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),
@@ -33,7 +33,7 @@ const STEPS: [(&str, &str); 20] = [
     ("peers", "lab peers"),
 ];
 
-/// Runs all long steps, and stops at the first failure.
+/// Runs all chores, and stops at the first failure.
 pub(crate) fn run() -> Result<()> {
     for (name, words) in STEPS {
         println!("== {name}");

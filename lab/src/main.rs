@@ -1,7 +1,7 @@
 //! Compares looptax with the world, run as `cargo lab …`.
 //!
-//! Other load generators, real clients and drivers, thousands of connections and runs, a browser. The results are
-//! printed; those that are kept are in docs/src/results. Nothing here is shipped.
+//! Uses other load generators, real clients and drivers, thousands of connections and runs, and a browser. The results
+//! are printed; results that are kept are in docs/src/results. Nothing in this crate is shipped.
 #![allow(
     clippy::print_stdout,
     clippy::print_stderr,
@@ -46,10 +46,10 @@ enum Chore {
     Attacks(attacks::Options),
     #[command(hide = true, subcommand)]
     AttacksPart(attacks::part::Part),
-    /// How real clients wait for answers, and whether our models agree with them
+    /// How real clients wait for answers, and whether looptax's models agree with them
     #[command(subcommand)]
     Clients(clients::Chore),
-    /// Real drivers connect with what `looptax dsn` prints, and the server says how
+    /// Real drivers connect with the texts of `looptax dsn`, and the server reports how
     Dialects(dialects::Options),
     /// looptax and other load generators on the same servers: throughput, CPU time, memory
     Peers(peers::Options),
@@ -62,29 +62,29 @@ enum Chore {
     /// Verdicts while other programs use the machine too: simulated, and under real disturbances
     #[command(subcommand)]
     Disturbed(disturbed::Chore),
-    /// Both arms at once on two cores that are swapped, or one after the other: which measures the tax better
+    /// Both arms at once on two cores that are swapped, or one after the other: which method measures the tax better
     Duet(duet::Options),
-    /// A made-up fleet with known truth through a real collector: how fast it loads, and whether the report is right
+    /// A simulated fleet with known truth in a real collector: how fast it loads, and whether the report is right
     Fleet(fleet::Options),
     /// Random cases, judged by an independent program
     #[command(subcommand)]
     Oracle(oracle::Chore),
-    /// Today's ClickHouse, by the Python package chdb, as a collector: what tests do with Debian's
+    /// A current ClickHouse (the Python package chdb) as a collector: the same as the tests with Debian's ClickHouse
     FleetEngines(fleet_engines::Options),
     /// How long `looptax show` takes to list thousands of runs
     History(history::Options),
-    /// Records with one field changed, through every command that reads one: no panic, no hang
+    /// Records with one changed field, passed to every command that reads records: no panic, no hang
     Records(records::Options),
     /// Many connects at once with real drivers to a server that is stopped, next to looptax's own storms
     Storms(storms::Options),
     /// Series of `looptax trial` with known truth
     #[command(subcommand)]
     Trials(trials::Chore),
-    /// The commands with servers in widely used versions, compared with the servers themselves
+    /// looptax's commands with servers in widely used versions, compared with the servers' own reports
     Versions(versions::Options),
     #[command(hide = true)]
     VersionsPart(versions::Part),
-    /// The report page in a browser: tested, measured, photographed
+    /// The report page in a browser: tests, measurements, screenshots
     #[command(subcommand)]
     Web(web::Chore),
     /// Series of `looptax why`, compared with known truth

@@ -1,11 +1,11 @@
-//! One core for a program that measures and for everything that it starts: the scheduler's decisions are then the same
+//! Pins a measuring program and everything that it starts to one core, so that the scheduler's decisions are the same
 //! for all of them.
 
 use anyhow::{Context, Result};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
-/// Pins this thread, and with it all that it starts from now on, to the last core that it may use: the
-/// first one serves the most interrupts. Gives the core's number.
+/// Pins this thread, and everything that it starts from now on, to the last core that it may use, because the first
+/// core serves the most interrupts. Returns the number of the core.
 pub(crate) fn pin_to_last_core() -> Result<usize> {
     let allowed = sched_getaffinity(None).context("cannot read which cores may be used")?;
     let core = (0..CpuSet::MAX_CPU).rfind(|core| allowed.is_set(*core));

@@ -1,6 +1,6 @@
-//! Runs a load generator to its end: what it printed, and what it used.
+//! Runs a load generator to its end; returns its output, and the resources that it used.
 //!
-//! The figures are the kernel's for this one child. Called by the tools and by `looptax`.
+//! The figures are the kernel's for this one child process. Called by the tools and by `looptax`.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Seek};
@@ -11,38 +11,38 @@ use anyhow::{Context, Result, bail};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use wait4::Wait4;
 
-/// Pause between two looks at the memory of a program that prints nothing: 4 looks per second cost
-/// the core that it runs on less than 0.1 %.
+/// Pause between two reads of the memory of a program that prints nothing. Four reads per second take less than 0.1 %
+/// of a core.
 const LOOK_PAUSE: Duration = Duration::from_millis(250);
 
-/// A program that has ended well.
+/// A program that has ended successfully.
 #[derive(Debug, Clone)]
 pub(crate) struct Ended {
     pub(crate) stdout: String,
     pub(crate) used: Used,
 }
 
-/// The resources that a whole process used, its start and its own analysis included.
+/// The resources that a whole process used, including its start and its own analysis.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Used {
     /// CPU time in user mode, in seconds.
     pub(crate) user_s: f64,
     /// CPU time in the kernel, in seconds.
     pub(crate) system_s: f64,
-    /// Largest resident memory in bytes: the kernel's own figure, or that of the last look where ours
-    /// hides it; `None` when it was gone too fast for a look.
+    /// Peak resident memory in bytes: the kernel's own figure, or the last value that was read if our own peak hides
+    /// it; `None` if the process ended before its memory was read.
     pub(crate) peak_bytes: Option<u64>,
 }
 
-/// Runs the command. A status other than 0 is an error that names the program and what it printed,
-/// but not the arguments, since they may hold a password.
+/// Runs the command. A status other than 0 is an error with the program's name and output, but without its arguments,
+/// because they may contain a password.
 pub(crate) fn run(mut command: Command) -> Result<Ended> {
     let program = command.get_program().to_string_lossy().into_owned();
     let mut complaints = tempfile::tempfile().context("cannot make a temporary file")?;
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(complaints.try_clone().context("cannot share a file")?);
     let mut child = command.spawn().with_context(|| format!("cannot start `{program}`"))?;
     let pipe = child.stdout.take().expect("stdout was asked for as a pipe");
-    // The pipe is closed before waiting, so that a child whose output we cannot read ends too.
+    // The pipe is closed before the wait, so that a child also ends if its output cannot be read.
     let read = read_all(pipe, child.id());
     let ended = child.wait4().with_context(|| format!("cannot wait for `{program}`"))?;
     let own_status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -65,10 +65,10 @@ pub(crate) fn run(mut command: Command) -> Result<Ended> {
     })
 }
 
-/// The peak of an ended process: what `wait4` says of it, unless that may be our own.
+/// Returns the peak memory of an ended process: the value of `wait4`, unless it may be our own peak.
 ///
-/// A child starts from the peak of the process that starts it, so only a larger one is its own; below
-/// that there is what was seen while it ran.
+/// The kernel starts a child's peak at that of the process that starts it, so only a larger value belongs to the child.
+/// Otherwise this is the value that was read while the child ran.
 ///
 /// # Source
 /// Linux, `fs/exec.c`, `exec_mmap`: the peak of the old address space is kept over exec.
@@ -83,7 +83,7 @@ fn text_of(file: &mut File) -> String {
     read.map_or_else(|error| error.to_string(), |_| String::from_utf8_lossy(&bytes).into_owned())
 }
 
-/// The last lines of a text: a failed program says why at the end.
+/// Returns the last lines of a text, because a failed program prints the reason at the end.
 fn end_of(text: &str) -> String {
     const MOST_LINES: usize = 10;
     let n_lines = text.lines().count();
@@ -91,9 +91,9 @@ fn end_of(text: &str) -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// All that comes through the pipe, and the peak of the process's memory.
+/// Reads everything from the pipe; returns it with the peak of the process's memory.
 ///
-/// The peak is looked up now and then and whenever the process prints: see [`peak_of`].
+/// The peak is read at intervals and whenever the process prints: see [`peak_of`].
 fn read_all(mut pipe: ChildStdout, pid: u32) -> io::Result<(String, Option<u64>)> {
     const CHUNK_BYTES: usize = 16 * 1024;
     let mut bytes = Vec::new();
@@ -116,7 +116,7 @@ fn read_all(mut pipe: ChildStdout, pid: u32) -> io::Result<(String, Option<u64>)
     Ok((text, peak_bytes))
 }
 
-/// Waits for output, or its end, for as long as the pause.
+/// Waits for output, or for its end, at most for the pause.
 fn is_readable(pipe: &ChildStdout) -> io::Result<bool> {
     let pause = Timespec::try_from(LOOK_PAUSE).expect("a quarter of a second fits");
     match poll(&mut [PollFd::new(pipe, PollFlags::IN)], Some(&pause)) {
@@ -126,7 +126,8 @@ fn is_readable(pipe: &ChildStdout) -> io::Result<bool> {
     }
 }
 
-/// The line `VmHWM: 1234 kB` of a process's status; a process that has ended does not have one.
+/// Parses the line `VmHWM: 1234 kB` in the status of a process; `None` for a process that has ended, which does not
+/// have this line.
 fn peak_in(status: &str) -> Option<u64> {
     let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"))?;
     let kib: u64 = line.trim().strip_suffix(" kB")?.parse().ok()?;
@@ -165,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_program_that_is_gone_at_once_has_a_peak() {
-        // A hundred megabytes are more than this test ever has.
+        // A hundred megabytes are more than this test's own process ever uses.
         let script = "dd if=/dev/zero of=/dev/null bs=100M count=1 2>&1";
         let peak_bytes = shell(script).unwrap().used.peak_bytes;
         assert!(peak_bytes > Some(100_000_000), "{peak_bytes:?}");

@@ -1,9 +1,9 @@
-//! looptax's measurements, read from the record that it prints.
+//! Reads looptax's measurements from the record that it prints.
 
 use anyhow::{Context, Result};
 use looptax_model::record::{Comparison, Record, Slice};
 
-/// The only comparison of a printed record.
+/// Returns the only comparison of a printed record.
 pub(crate) fn comparison(printed: &str) -> Result<Comparison> {
     let record: Record = serde_json::from_str(printed).context("looptax prints no record")?;
     let [comparison] = <[Comparison; 1]>::try_from(record.comparisons)
@@ -31,8 +31,7 @@ impl<'a> Arm<'a> {
     }
 }
 
-/// CPU time of the client's threads on an arm: of all requests of its slices, those of guards and
-/// drains included.
+/// CPU time of the client's threads on an arm, for all requests of its slices, including those of guards and drains.
 pub(crate) struct Cpu {
     pub(crate) all_ns: u64,
     pub(crate) user_ns: u64,

@@ -1,4 +1,5 @@
-//! The programs that the lab starts: programs that end with it, and private servers as looptax starts its own.
+//! The programs that the lab starts: ordinary programs that end together with the lab, and private servers, started as
+//! looptax starts its own.
 
 use std::ops::Deref;
 use std::path::Path;
@@ -12,7 +13,7 @@ use looptax_experiment::servers::pooler::PoolMode;
 use looptax_experiment::servers::{Config, Listening, PrivateServer, Reaper, leftovers};
 use looptax_model::dsn::Kind;
 
-/// How long anything may take to start or to settle.
+/// Highest time that a program may take to start or to become ready.
 const PATIENCE: Duration = Duration::from_secs(60);
 const PAUSE: Duration = Duration::from_millis(20);
 
@@ -29,13 +30,13 @@ impl Ours {
 
 impl Drop for Ours {
     fn drop(&mut self) {
-        // One that has ended by itself needs no ending.
+        // The program may have ended already.
         self.0.kill().ok();
         self.0.wait().ok();
     }
 }
 
-/// Waits until something is so; fails with `what` when it does not become so.
+/// Waits until a condition is true; fails with `what` after the time limit.
 pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> Result<bool>) -> Result<()> {
     let end = Instant::now() + PATIENCE;
     while !is_so()? {
@@ -47,7 +48,7 @@ pub(crate) fn wait_until(what: &str, mut is_so: impl FnMut() -> Result<bool>) ->
     Ok(())
 }
 
-/// A private server. Ends with us, whatever becomes of us.
+/// A private server. It ends with the lab, however the lab ends.
 pub(crate) struct Private {
     server: PrivateServer,
     _reaper: Reaper,
@@ -62,7 +63,7 @@ impl Deref for Private {
 }
 
 impl Private {
-    /// Starts an empty one with `looptax` as its reaper, sized for `rows` rows.
+    /// Starts an empty server with `looptax` as its reaper, sized for `rows` rows.
     pub(crate) fn start(looptax: &Path, kind: Kind, connections: u32, rows: u32) -> Result<Self> {
         let scratch_root = std::env::temp_dir();
         leftovers::sweep(&scratch_root);
@@ -79,12 +80,12 @@ impl Private {
         Ok(Self { server: PrivateServer::start(&config, &reaper)?, _reaper: reaper })
     }
 
-    /// Kind and version, `redis 7.0.15`.
+    /// Returns kind and version, as in `redis 7.0.15`.
     pub(crate) fn name(&self) -> String {
         format!("{} {}", self.kind.name(), self.version)
     }
 
-    /// A separate connection, over the socket.
+    /// Opens a separate connection, over the socket.
     pub(crate) fn talk(&self) -> Result<Conversation> {
         let socket = Endpoint::unix(&self.socket)?;
         let limits = Limits::default();

@@ -1,8 +1,9 @@
-//! `cargo lab why`: series of `looptax why` on private servers, compared with what is known beforehand.
+//! `cargo lab why`: series of `looptax why` on private servers, compared with a known truth.
 //!
-//! Do the layers of two transports differ by what a request's CPU time differs by without the sampler? Both arms alike:
-//! is a layer said to differ? The client of one arm kept busy for a known time: does that come out in its own code,
-//! and nowhere else? Many connections for a minute: how large do looptax and the page become?
+//! Four questions are tested. Is the difference between the layers of two transports the difference in a request's CPU
+//! time without the sampler? With both arms alike: does looptax report a difference in a layer? With one arm's client
+//! kept busy for a known time: does this time appear in the client's own code, and nowhere else? With many connections
+//! for a minute: how large do looptax and the page become?
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,32 +17,32 @@ use crate::process;
 use crate::recorded;
 use crate::workspace;
 
-/// Who is kept busy by `--inject-ns`.
+/// The layer whose code `--inject-ns` keeps busy.
 const OWN_CODE: &str = "client, its own code";
-/// The row for time that no layer of the table takes.
+/// The row for time that does not belong to any layer of the table.
 const NOT_ATTRIBUTED: &str = "not attributed";
-/// A layer is reported to differ below this probability, corrected for how many layers there are.
+/// A layer is reported as different below this probability, which is corrected for the number of layers.
 const LEVEL: f64 = 0.05;
 
 #[derive(Subcommand)]
 pub(crate) enum Chore {
-    /// unix and tcp on each server: the sum of the layers, and the clocks of the epochs without the sampler
+    /// unix and tcp on each server: the sum of the layers compared with the CPU clocks in epochs without the sampler
     Sums(Series),
-    /// Both arms alike
+    /// Two arms that are alike
     Alike(Series),
-    /// One arm's client kept busy
+    /// One arm, whose client is kept busy
     Injected(Injected),
     /// Many connections: memory of looptax, size of the page
     Large(Large),
 }
 
-/// How many runs, how long each, on what.
+/// The number of runs, their length, and their servers.
 #[derive(Args)]
 pub(crate) struct Series {
-    /// Runs on each server
+    /// Number of runs on each server
     #[arg(long, default_value_t = 10)]
     runs: u32,
-    /// Epochs of each
+    /// Number of epochs in each run
     #[arg(long, default_value_t = 24)]
     epochs: u32,
     /// Servers, as `looptax why` accepts them
@@ -54,7 +55,7 @@ pub(crate) struct Series {
 pub(crate) struct Injected {
     #[command(flatten)]
     series: Series,
-    /// Nanoseconds before each request
+    /// Nanoseconds for which the client is busy before each request
     #[arg(long, default_value_t = 1_000)]
     ns: u64,
 }
@@ -62,10 +63,10 @@ pub(crate) struct Injected {
 /// One run with many connections.
 #[derive(Args)]
 pub(crate) struct Large {
-    /// Connections of each arm
+    /// Number of connections of each arm
     #[arg(long, default_value_t = 1_024)]
     connections: u32,
-    /// Epochs: each takes some four seconds with that many connections
+    /// Number of epochs; each takes about four seconds with that many connections
     #[arg(long, default_value_t = 12)]
     epochs: u32,
     /// The server
@@ -88,7 +89,7 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
     }
 }
 
-/// Calls `judge` with what each run sampled, the servers taking turns.
+/// Calls `judge` with the samples of each run; the servers take turns.
 fn each_run(
     looptax: &Path,
     series: &Series,
@@ -180,7 +181,7 @@ fn injected(looptax: &Path, options: &Injected) -> Result<()> {
     Ok(())
 }
 
-/// How long a request of one arm was kept busy by its own count.
+/// Returns the time for which a request of one arm was kept busy, by the arm's own count, in µs.
 fn waited_us(why: &Why, side: usize) -> f64 {
     let arms = [looptax_model::stats::Side::Baseline, looptax_model::stats::Side::Other];
     let slices = why.epochs.iter().flat_map(|it| it.raw.slices_of(arms[side]));
@@ -221,7 +222,7 @@ fn value(figure: &Figure) -> f64 {
     figure.known().map_or(0.0, |it| it.value)
 }
 
-/// Value and both ends.
+/// Returns the value and both ends of its interval.
 fn ends(figure: &Figure) -> Option<(f64, f64, f64)> {
     let it: &Estimate = figure.known()?;
     Some((it.value, it.lo?, it.hi?))

@@ -1,6 +1,6 @@
-//! The path of the checkout, how to run a command in it, and the looptax that is measured.
+//! The path of the checkout, functions that run a command in it, and the looptax that is measured.
 //!
-//! Called by every part of the lab. The path is asked for at run time, so that no binary carries it.
+//! Called by every part of the lab. The path is determined at run time, so that no binary contains it.
 
 use std::ffi::OsString;
 use std::fmt::Write;
@@ -13,25 +13,25 @@ use serde::Serialize;
 
 const LONGEST_ENTRY: usize = 390;
 
-/// The folder that holds the root `Cargo.toml`.
+/// Returns the folder that contains the root `Cargo.toml`.
 pub(crate) fn root() -> Result<PathBuf> {
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR").context("run this as `cargo lab`")?;
     let root = PathBuf::from(manifest).parent().map(PathBuf::from);
     root.context("the lab's folder has no parent")
 }
 
-/// Builds the release binary: what people measure with.
+/// Builds the release binary, with which users measure; returns its path.
 pub(crate) fn looptax() -> Result<PathBuf> {
     build("release", &["--release"])
 }
 
-/// Builds the debug binary, for chores that measure nothing.
+/// Builds the debug binary, for chores that measure nothing; returns its path.
 pub(crate) fn debug_looptax() -> Result<PathBuf> {
     build("debug", &[])
 }
 
-/// Writes a file of tables by name, a line for each of their entries: a table inside one takes several lines only if it
-/// would be longer than [`LONGEST_ENTRY`].
+/// Writes a TOML file of tables, with one line for each entry. A table inside an entry takes several lines only if one
+/// line would be longer than [`LONGEST_ENTRY`].
 pub(crate) fn write_tables(file: &str, head: &str, tables: &impl Serialize) -> Result<()> {
     let tables = toml::Table::try_from(tables).with_context(|| format!("{file}: not valid TOML"))?;
     let mut text = head.to_owned();
@@ -56,7 +56,7 @@ fn entry(name: &str, value: &toml::Value, text: &mut String) {
     }
 }
 
-/// A key as TOML has it.
+/// Returns a key in TOML syntax.
 fn key(name: &str) -> String {
     let is_bare = |it: char| it.is_ascii_alphanumeric() || it == '-' || it == '_';
     if name.chars().all(is_bare) { name.to_owned() } else { toml::Value::from(name).to_string() }
@@ -65,7 +65,7 @@ fn key(name: &str) -> String {
 fn build(folder: &str, options: &[&str]) -> Result<PathBuf> {
     let args = ["build", "--quiet", "--locked", "--package", "looptax"];
     run_cargo(&[&args, options].concat())?;
-    // The lab is <target>/<profile>/lab.
+    // The path of the lab's program is <target>/<profile>/lab.
     let own = std::env::current_exe().context("the lab's own program has no path")?;
     let target = own.ancestors().nth(2).context("no target folder")?;
     let binary = target.join(folder).join("looptax");
@@ -75,12 +75,12 @@ fn build(folder: &str, options: &[&str]) -> Result<PathBuf> {
     Ok(binary)
 }
 
-/// Runs the cargo that runs us, in the checkout, with its output shown.
+/// Runs the cargo that runs this program, in the checkout; shows its output.
 pub(crate) fn run_cargo(args: &[&str]) -> Result<()> {
     run_to_success(cargo()?.args(args))
 }
 
-/// `cargo` in the workspace.
+/// Returns a command for `cargo` in the workspace.
 pub(crate) fn cargo() -> Result<Command> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);
@@ -88,7 +88,7 @@ pub(crate) fn cargo() -> Result<Command> {
     Ok(command)
 }
 
-/// Runs a command with its output shown; a failure names the command.
+/// Runs a command and shows its output; an error contains the command.
 pub(crate) fn run_to_success(command: &mut Command) -> Result<()> {
     let status = command.status();
     let status = status.with_context(|| format!("cannot start {command:?}"))?;
@@ -98,7 +98,7 @@ pub(crate) fn run_to_success(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// The day, `2026-11-21`.
+/// Returns today's date, as in `2026-11-21`.
 pub(crate) fn today() -> Result<String> {
     let output = Command::new("date").arg("+%F").output()?;
     Ok(String::from_utf8(output.stdout)?.trim().to_owned())

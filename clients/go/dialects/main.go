@@ -84,7 +84,7 @@ func byRedis(text string) (string, error) {
 	return client.Do(context.Background(), "CLIENT", "INFO").Text()
 }
 
-// The text is an expression with the URL as Go quotes it.
+// byMongo connects with the text, an expression that contains the URL as a Go string.
 func byMongo(text string) (string, error) {
 	quoted := strings.TrimSuffix(strings.TrimPrefix(text, "options.Client().ApplyURI("), ")")
 	url, err := strconv.Unquote(quoted)

@@ -11,9 +11,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// Connects as programs do that read a file: for `cargo lab oracle spellings`. The text is the file.
+// Connects as programs do that read a file, for `cargo lab oracle spellings`. The text is the file.
 
-// One variable of an environment, as `NAME=value` lines say it.
+// byVariable reads one variable from `NAME=value` lines, and connects with its value.
 func byVariable(name string, connect func(string) (string, error)) func(string) (string, error) {
 	return func(text string) (string, error) {
 		for _, line := range strings.Split(text, "\n") {
@@ -34,7 +34,7 @@ func pingSQL(driver string) func(string) (string, error) {
 		defer db.Close()
 		ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 		defer cancel()
-		// A pool would try again by itself.
+		// Without this limit, the pool would retry by itself.
 		db.SetMaxOpenConns(1)
 		return "", db.PingContext(ctx)
 	}
@@ -50,7 +50,7 @@ func pingPgx(text string) (string, error) {
 	return "", err
 }
 
-// `NAME = value` lines, whatever section they are in.
+// settings parses `NAME = value` lines, in any section.
 func settings(text string) map[string]string {
 	found := map[string]string{}
 	for _, line := range strings.Split(text, "\n") {
@@ -61,7 +61,7 @@ func settings(text string) map[string]string {
 	return found
 }
 
-// A DSN with the host as it is written: a path is a socket.
+// pingMySQL connects with a DSN that contains the host as it is written; a path is a socket.
 func pingMySQL(host string) (string, error) {
 	network := "tcp"
 	if strings.HasPrefix(host, "/") {
@@ -71,7 +71,7 @@ func pingMySQL(host string) (string, error) {
 }
 
 // grafana/grafana, pkg/services/sqlstore/database_config.go and pkg/util/ip_address.go: the host is split at a colon that
-// does not belong to an address in brackets, and more than one is an error.
+// does not belong to an address in brackets; more than one such colon is an error.
 func byGrafana(text string) (string, error) {
 	read := settings(text)
 	host := read["host"]
@@ -98,7 +98,7 @@ func byGrafana(text string) (string, error) {
 	return pingSQL("postgres")("user=app password=secret host=" + name + " port=" + port + " dbname=shop sslmode=disable")
 }
 
-// go-gitea/gitea, modules/setting/database.go, of 1.20 to 1.24: HOST is a path or host and port.
+// go-gitea/gitea, modules/setting/database.go, versions 1.20 to 1.24: HOST is a path, or host and port.
 func byGitea(text string) (string, error) {
 	read := settings(text)
 	host := read["HOST"]

@@ -1,4 +1,4 @@
-// GETs with go-redis, as it comes.
+// GETs with go-redis, with its default settings.
 package main
 
 import (

@@ -1,4 +1,4 @@
-// Package loop is what every loop in Go shares: the conversation on stdin and stdout, the clock,
+// Package loop is the code that every loop in Go shares: the conversation on stdin and stdout, the clock,
 // the keys. See ../../README.md for the conversation. Used by one program per library.
 package loop
 
@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// Place is where the server is, and who we are there.
+// Place is the server's address, and our login.
 type Place struct {
 	// Socket is empty over TCP.
 	Socket                   string
@@ -52,7 +52,7 @@ func Fail(err error) {
 	os.Exit(2)
 }
 
-// Library is a module with the version that was built in.
+// Library returns a module with the version that was built in.
 func Library(module string) string {
 	if info, found := debug.ReadBuildInfo(); found {
 		for _, dependency := range info.Deps {
@@ -64,7 +64,7 @@ func Library(module string) string {
 	return module
 }
 
-// Serve does as many requests as each line of stdin says, and answers how long they took.
+// Serve reads numbers of requests from stdin, one per line; it sends that many, and prints how long they took.
 func (place Place) Serve(library string, ask func(key uint64) (string, error)) {
 	fmt.Printf("ready %s, %s\n", library, strings.Replace(runtime.Version(), "go", "Go ", 1))
 	var key uint64
@@ -95,7 +95,7 @@ func (place Place) Serve(library string, ask func(key uint64) (string, error)) {
 	}
 }
 
-// used is this process's CPU time so far in seconds, user and system.
+// used returns this process's CPU time so far in seconds, user and system.
 func used() (float64, float64) {
 	var usage syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &usage)

@@ -1,4 +1,4 @@
-// Point selects with pgx by itself: it prepares a statement at its first use.
+// Point selects with pgx without database/sql: pgx prepares a statement at its first use.
 package main
 
 import (
@@ -16,7 +16,7 @@ func main() {
 	place := loop.Here()
 	host, port := place.Host, fmt.Sprint(place.Port)
 	if place.Socket != "" {
-		// pgx wants the folder, and the port from the socket's name.
+		// pgx expects the socket's folder, and the port from the socket's name.
 		host = filepath.Dir(place.Socket)
 		port = place.Socket[strings.LastIndex(place.Socket, ".")+1:]
 	}

@@ -1,4 +1,4 @@
-// The application of a project in Go: it reads .env, and asks its server again and again until its sign of life is gone.
+// The application of a project in Go. It reads .env, and sends requests to its server until PROJECT_ALIVE is removed.
 //
 // usage: project FORM, in the project's folder; PROJECT_LOG, PROJECT_ALIVE, PROJECT_PID, PROJECT_MARK, PROJECT_MODE
 package main
@@ -31,7 +31,7 @@ var (
 	escaped    = regexp.MustCompile(`\\(.)`)
 )
 
-// The last line of a name counts.
+// dotenv reads a `.env` file. If a name occurs twice, its last line counts.
 func dotenv(path string) map[string]string {
 	values := map[string]string{}
 	text, err := os.ReadFile(path)
@@ -109,7 +109,7 @@ func byRedis(text string) (*client, error) {
 	ctx := context.Background()
 	conn := redis.NewClient(options)
 	ask := func() (string, string, error) {
-		// The library would take the answer apart at the spaces of a path.
+		// The library would split the answer at the spaces in a path.
 		info, err := conn.Do(ctx, "CLIENT", "INFO").Text()
 		if err != nil {
 			return "", "", err

@@ -1,4 +1,4 @@
-// Many connects at once with a driver of Go: see ../../README.md.
+// Many connects at once with a Go driver: see ../../README.md.
 package main
 
 import (
@@ -37,7 +37,7 @@ func byMysql(place loop.Place) (func(), error) {
 func byPgx(place loop.Place) (func(), error) {
 	host, port := place.Host, fmt.Sprint(place.Port)
 	if place.Socket != "" {
-		// pgx wants the folder, and the port from the socket's name.
+		// pgx expects the socket's folder, and the port from the socket's name.
 		host = filepath.Dir(place.Socket)
 		port = place.Socket[strings.LastIndex(place.Socket, ".")+1:]
 	}
@@ -53,7 +53,7 @@ type answer struct {
 }
 
 func main() {
-	// The answer has the first error.
+	// The answer contains the first error, so the driver need not log it.
 	mysql.SetLogger(&mysql.NopLogger{})
 	drivers := map[string]connect{"go-sql-driver": byMysql, "pgx": byPgx}
 	modules := map[string]string{"go-sql-driver": "github.com/go-sql-driver/mysql", "pgx": "github.com/jackc/pgx/v5"}

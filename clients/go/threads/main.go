@@ -1,4 +1,4 @@
-// Programs of threads for `cargo lab oracle programs`, over Go's netpoller: see ../../README.md.
+// Programs with threads for `cargo lab oracle programs`, over Go's netpoller: see ../../README.md.
 package main
 
 import (
@@ -26,7 +26,7 @@ func spin(n int) int {
 	return sum
 }
 
-// One connection: a goroutine writes, another one reads, and the numbers say how it is made and ends.
+// run makes one connection. One goroutine writes, another reads; the numbers say how the connection begins and ends.
 func run(address string, it numbers, idx int) string {
 	dialer := net.Dialer{Timeout: patience}
 	if it[11] != 0 {
@@ -102,7 +102,7 @@ func main() {
 				fmt.Sscan(word, &it[at])
 			}
 			all.Go(func() { lines[idx] = run(os.Args[1], it, idx) })
-			// Those of one thread come one after another.
+			// In a program with one thread, the connections run one after another.
 			if it[8] == 0 {
 				all.Wait()
 			}

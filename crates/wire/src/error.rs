@@ -1,4 +1,4 @@
-//! The errors of a connection: one variant per failed action, with its object.
+//! The errors of a connection. Each variant is a failed action with the object of the action.
 
 use std::io;
 use std::time::Duration;
@@ -45,12 +45,12 @@ pub enum WireError {
     /// The server answered with an error.
     #[error("the server reports: {message} (code {code})")]
     Server {
-        /// MySQL's or `MongoDB`'s error number, PostgreSQL's SQLSTATE, Redis's or memcached's first word.
+        /// The error number of MySQL or `MongoDB`, the SQLSTATE of PostgreSQL, the first word from Redis or memcached.
         code: String,
         /// The server's message, escaped and truncated.
         message: String,
     },
-    /// Redis received a password for its default user, who does not have one.
+    /// Redis received a password for its default user, which does not have a password.
     #[error("the server reports: {message} (code {code})")]
     NeedlessPassword {
         /// The first word of the server's message.
@@ -61,7 +61,7 @@ pub enum WireError {
     /// A request could not be made from the given parts.
     #[error("{what}")]
     Request {
-        /// The fault, with its place.
+        /// Description of the fault, and where it is in the request.
         what: String,
     },
     /// The server answered without an error, but the statement cannot have had this result.
@@ -78,7 +78,7 @@ pub enum WireError {
     /// An HTTP server closes each connection after its answer.
     #[error("the server closes the connection after its answer (tried to {action})")]
     EndsConnection { action: &'static str },
-    /// The server asks for the password in clear text, through MySQL's plugin for that.
+    /// The server asks for the password in clear text, with the plugin `mysql_clear_password`.
     #[error("the server asks for the password in clear text (`mysql_clear_password`), which is not enabled")]
     ClearNotEnabled,
     /// The server asks for something that looptax does not support, or that is unsafe on this channel.
@@ -86,15 +86,15 @@ pub enum WireError {
     Unsupported { what: String },
 }
 
-/// In errors, the name of a server's request that would expose the password.
+/// Description of a password that others could read, for errors about a server that requests such a password.
 pub(crate) const READABLE: &str = "a password that others could read on the way";
 
-/// At most this many characters of the peer's text are repeated: a line or two on a terminal.
+/// Highest number of characters of the peer's text that an error contains: a line or two on a terminal.
 const PRINTABLE_CHARS: usize = 200;
 
-/// The peer's bytes as text that is safe to print: control characters, invisible characters and bytes that are not
-/// UTF-8 are escaped, this process's passwords become stars, and a text of 200 characters or more is cut and ends in
-/// `…`.
+/// Returns the peer's bytes as text that is safe to print. Control characters, invisible characters and bytes that are
+/// not UTF-8 are escaped, this process's passwords become stars, and a text of 200 characters or more is cut and ends
+/// in `…`.
 pub(crate) fn printable(bytes: &[u8]) -> String {
     let mut text = String::new();
     let mut n_chars = 0;
@@ -116,7 +116,8 @@ pub(crate) fn printable(bytes: &[u8]) -> String {
     text
 }
 
-/// One character, escaped unless it is visible. Quotes stay unescaped: neither a shell nor a parser reads the text.
+/// Returns one character, escaped unless it is visible. Quotes are not escaped, because neither a shell nor a parser
+/// reads the text.
 fn escaped(found: char) -> String {
     match found {
         '"' | '\'' => found.to_string(),
@@ -129,15 +130,15 @@ fn escaped(found: char) -> String {
 impl Explain for WireError {}
 
 impl WireError {
-    /// The error for a peer that sent `found` instead of `expected`.
+    /// Returns the error for a peer that sent `found` instead of `expected`.
     pub fn malformed(protocol: &'static str, action: &'static str, expected: &'static str, found: &[u8]) -> Self {
         Self::Malformed { protocol, action, expected, found: printable(found) }
     }
 
-    /// Whether a login may have ended this way because the server accepts no more connections.
+    /// Returns whether a login may have ended with this error because the server does not accept more connections.
     ///
-    /// Redis sends a message about it, which can get lost because Redis closes the connection before it has read
-    /// anything.
+    /// Redis sends a message about this, but the message can get lost, because Redis closes the connection before it
+    /// has read anything.
     pub fn may_be_crowding(&self) -> bool {
         match self {
             Self::Closed { .. } => true,

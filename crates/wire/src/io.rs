@@ -1,9 +1,9 @@
-//! The only functions with which a connection reads and writes during set-up: each succeeds completely or returns a
-//! clear error.
+//! The only functions with which a connection reads and writes during set-up. Each function does its whole task or
+//! returns a clear error.
 //!
-//! Only here does an `io::Error` become a [`WireError`]: an exceeded time limit becomes `Timeout`, a connection that
-//! the peer has closed becomes `Closed`. The measured loop does its own I/O and does not use this. Called by the
-//! connections of every protocol.
+//! This is the only file that converts an `io::Error` into a [`WireError`]: an exceeded time limit becomes `Timeout`, a
+//! connection that the peer has closed becomes `Closed`. The measured loop has its own I/O and does not use this file.
+//! Called by the connections of every protocol.
 
 use std::io::{self, Read, Write};
 use std::time::Duration;
@@ -33,7 +33,7 @@ pub(crate) fn read_some(
     }
 }
 
-/// Reads available bytes into `buf`; returns their number, 0 if the peer has closed the connection regularly.
+/// Reads available bytes into `buf`; returns their number, or 0 if the peer has closed the connection regularly.
 pub(crate) fn read_or_end(
     stream: &mut impl Read,
     buf: &mut [u8],

@@ -1,7 +1,7 @@
-//! The common parts of commands with a key: a template with twelve digits, values, fixed replies.
+//! The common parts of Redis's and memcached's commands: a template with twelve digits, values, fixed replies.
 //!
-//! Hot file: `write` copies a template and writes twelve digits into it. It does not allocate (the caller keeps the
-//! capacity), lock or make a system call. Used by the measured commands of Redis and memcached.
+//! Runs in the measured loop: `write` copies a template and writes twelve digits into it. It does not allocate (the
+//! caller keeps the capacity), lock or make a system call. Used by the measured commands of Redis and memcached.
 
 pub(crate) use crate::renewal::KEY_DIGITS;
 use crate::{KeyForm, Renewal, Reply, WireError};
@@ -10,7 +10,7 @@ use crate::{KeyForm, Renewal, Reply, WireError};
 pub(crate) const VALUE_LIMIT: u64 = 16 << 20;
 const FILLER: u8 = b'x';
 
-/// A command with a key in it.
+/// A command that contains a key.
 #[derive(Debug, Clone)]
 pub(crate) struct Keyed {
     bytes: Vec<u8>,
@@ -18,7 +18,8 @@ pub(crate) struct Keyed {
 }
 
 impl Keyed {
-    /// `bytes` is a whole command; its key ends in [`KEY_DIGITS`] digits, which start at `digits_at`.
+    /// Makes the command. `bytes` is a whole command; its key ends in [`KEY_DIGITS`] digits, which start at
+    /// `digits_at`.
     pub(crate) fn new(bytes: Vec<u8>, digits_at: usize) -> Self {
         debug_assert!(bytes.len() >= digits_at + KEY_DIGITS, "the key lies inside");
         Self { bytes, digits_at }
@@ -32,13 +33,13 @@ impl Keyed {
         KeyForm::Digits.write(key, &mut out[start + self.digits_at..]);
     }
 
-    /// How the command for the next key is made from the command before.
+    /// Returns how the command for the next key is made from the previous command.
     pub(crate) fn renewal(&self) -> Renewal {
         Renewal::key(self.digits_at, KeyForm::Digits)
     }
 }
 
-/// The key number 0: `prefix` and twelve zeros.
+/// Returns key number 0: `prefix` and twelve zeros.
 pub(crate) fn key_zero(prefix: &str) -> String {
     format!("{prefix}{:0KEY_DIGITS$}", 0)
 }
@@ -47,7 +48,7 @@ pub(crate) fn filler(n_bytes: usize) -> Vec<u8> {
     vec![FILLER; n_bytes]
 }
 
-/// Looks for a reply without data that can only be `wanted`; for other bytes, `other` returns the result.
+/// Looks for a reply without data that must be `wanted`; for other bytes, returns the result of `other`.
 #[inline]
 pub(crate) fn fixed_reply(
     received: &[u8],

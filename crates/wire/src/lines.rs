@@ -1,7 +1,7 @@
 //! Reads lines and bytes from the stream during set-up, for line-based protocols.
 //!
-//! Reads ahead into a buffer, which is empty again after each exchange; if it is not, the peer sent more than it was
-//! asked for. The measured loop does its own reading. Called by the connections of Redis and memcached.
+//! Reads ahead into a buffer, which must be empty again after each exchange; if it is not, the peer sent more than it
+//! was asked for. The measured loop does its own reading. Called by the connections of Redis and memcached.
 
 use std::time::Duration;
 
@@ -10,12 +10,13 @@ use crate::io::{read_some, write_all};
 use crate::{Stream, WireError};
 
 const SEND: &str = "send a command";
-/// Names the action in errors while a reply is read.
+/// Name of the action, for errors while a reply is read.
 pub(crate) const READ: &str = "read a reply";
 
-/// Highest number of bytes in a line: errors and simple strings are short.
+/// Highest number of bytes in a line. Errors and simple strings are shorter.
 pub(crate) const LINE_LIMIT: usize = 64 << 10;
-/// Number of bytes that are read at a time: replies during set-up are short, and there are many connections.
+/// Number of bytes that are read at a time. It is small because replies during set-up are short, and there are many
+/// connections.
 const READ_BYTES: usize = 4 << 10;
 
 /// The stream, and the bytes that were read from it.
@@ -30,7 +31,7 @@ pub(crate) struct Lines<S> {
 }
 
 impl<S: Stream> Lines<S> {
-    /// `timeout_hint` is the stream's own time limit, for error messages.
+    /// Makes a reader of `stream`. `timeout_hint` is the stream's own time limit, for error messages.
     pub(crate) fn new(stream: S, protocol: &'static str, timeout_hint: Duration) -> Self {
         Self { stream, protocol, timeout_hint, buffer: Vec::new(), n_used: 0 }
     }
@@ -103,7 +104,7 @@ impl<S: Stream> Lines<S> {
         &self.buffer[self.n_used..]
     }
 
-    /// The error for a peer that sent `found` instead of `expected`.
+    /// Returns the error for a peer that sent `found` instead of `expected`.
     pub(crate) fn malformed(&self, expected: &'static str, found: &[u8]) -> WireError {
         WireError::Malformed { protocol: self.protocol, action: READ, expected, found: printable(found) }
     }
@@ -122,8 +123,8 @@ impl<S: Stream> Lines<S> {
     }
 }
 
-/// Splits an error line into its first word and the rest (if there is no rest, the word again); both are escaped and
-/// truncated.
+/// Splits an error line into its first word and the other words (if there are none, the first word again). Both parts
+/// are escaped and truncated.
 pub(crate) fn error_words(line: &[u8]) -> (String, String) {
     let n_code = line.iter().position(|&byte| byte == b' ');
     let (code, message) = match n_code {

@@ -17,8 +17,8 @@ pub struct Login {
     pub user: String,
     /// Password; empty if there is no password.
     pub password: Secret,
-    /// Database (Redis: its number); `None` for the server's default. HTTP: the page to request; PHP-FPM: the folder of
-    /// the site's scripts.
+    /// The database (Redis: its number); `None` for the server's default. HTTP: the page to request; PHP-FPM: the
+    /// folder of the site's scripts.
     pub database: Option<String>,
     /// `MongoDB`: the database that holds the account, if it is not the usual one.
     pub accounts: Option<String>,
@@ -26,13 +26,13 @@ pub struct Login {
     pub salted: Salted,
     /// Whether the user has enabled MySQL's `mysql_clear_password`, which MySQL's own clients require, too.
     pub enables_clear: bool,
-    /// Whether looptax started the server: then no other program knows its password, which is valid only for this
+    /// Whether looptax started the server. Then no other program knows the password, which is valid only for this
     /// server.
     pub is_for_own_server: bool,
 }
 
 impl Login {
-    /// The page or folder of a site; `/` by default.
+    /// Returns the page or folder of a site; `/` by default.
     pub fn place(&self) -> &str {
         self.database.as_deref().unwrap_or("/")
     }

@@ -1,29 +1,29 @@
 //! Reads and writes in a given ratio, drawn for each request.
 //!
-//! Hot file: it does not lock or make system calls, and allocates only if more commands are in flight than it initially
-//! has room for. The load engine calls it; the reads and the writes are other codecs.
+//! Runs in the measured loop: it does not lock or make system calls, and allocates only if more commands are in flight
+//! than it reserved memory for. The load engine calls it; other codecs make the reads and the writes.
 
 use std::collections::VecDeque;
 
 use crate::{Codec, Draws, Reply, WireError};
 
-/// With more commands in flight than this, memory is allocated.
+/// Number of commands in flight for which memory is reserved; with more, it allocates.
 const IN_FLIGHT: usize = 64;
 
-/// At random, `reads` requests of one codec for every `writes` requests of another.
+/// A random mix of two codecs: on average `reads` requests of one codec for every `writes` requests of the other.
 #[derive(Debug, Clone)]
 pub struct Mixed<Get, Set> {
     get: Get,
     set: Set,
     reads: u32,
     writes: u32,
-    /// Whether each command in flight is a read.
+    /// For each command in flight, whether it is a read.
     in_flight: VecDeque<bool>,
 }
 
 impl<Get: Codec, Set: Codec> Mixed<Get, Set> {
-    /// Reads with `get` and writes with `set` in the ratio `reads` to `writes`. Each codec must answer a request with
-    /// one reply.
+    /// Makes a mix that reads with `get` and writes with `set` in the ratio `reads` to `writes`. Each codec must answer
+    /// a request with one reply.
     pub fn new(get: Get, set: Set, [reads, writes]: [u32; 2]) -> Self {
         Self { get, set, reads, writes, in_flight: VecDeque::with_capacity(IN_FLIGHT) }
     }

@@ -1,22 +1,23 @@
-//! Several requests in one send; the whole batch then counts as one request.
+//! Several requests in one send. The whole batch counts as one request.
 
 use crate::{Codec, Draws, Reply, WireError};
 
-/// Sends `n` requests of another codec together and waits for all their replies.
+/// Sends `n` requests of another codec together, and waits for all their replies.
 #[derive(Debug)]
 pub struct Pipelined<C> {
     inner: C,
     n: usize,
     n_answered: usize,
-    /// Least number of data bytes that each reply must hold.
+    /// Lowest number of data bytes that each reply must hold.
     least_data_bytes: usize,
     /// The position at which the next reply starts.
     at: usize,
 }
 
 impl<C: Codec> Pipelined<C> {
-    /// A batch has `n` requests of `inner`, but at least one. Each must be answered by one reply with at least
-    /// `least_data_bytes` bytes of data: the caller sees only the whole batch's reply.
+    /// Makes batches of `n` requests of `inner`, at least one. Each request must be answered by one reply with at least
+    /// `least_data_bytes` bytes of data. This file checks that, because the caller sees only the reply of the whole
+    /// batch.
     pub fn new(inner: C, n: usize, least_data_bytes: usize) -> Self {
         Self { inner, n: n.max(1), n_answered: 0, least_data_bytes, at: 0 }
     }
@@ -29,7 +30,8 @@ impl<C: Codec> Codec for Pipelined<C> {
         }
     }
 
-    /// The data are all replies with the bytes between their data, because only the bounds are known without copying.
+    /// Returns as data everything from the first reply's data to the last reply's data, because the data of the replies
+    /// cannot be joined without copying.
     fn reply(&mut self, received: &[u8]) -> Result<Option<Reply>, WireError> {
         while self.n_answered < self.n {
             let rest = received.get(self.at..).unwrap_or_default();
@@ -79,7 +81,7 @@ mod tests {
             assert_eq!(pipelined.reply(&REPLIES[..cut]).unwrap(), None, "{cut}");
             let reply = pipelined.reply(REPLIES).unwrap().unwrap();
             assert_eq!(reply.bytes, REPLIES.len(), "{cut}");
-            // And again, from the start.
+            // The codec can read the same batch again from its start.
             assert!(pipelined.reply(REPLIES).unwrap().is_some());
         }
     }

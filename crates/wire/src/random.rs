@@ -1,10 +1,10 @@
-//! Bytes that no other process can guess: for nonces of logins, and for names that no other run uses.
+//! Bytes that no other process can guess, for the nonces of logins and for names that no other run uses.
 
 use std::io;
 
 use rustix::rand::{GetRandomFlags, getrandom};
 
-/// Returns `N` random bytes, at most 256: up to that number the kernel always returns all of them.
+/// Returns `N` random bytes, at most 256. For up to 256 bytes the kernel always returns all of them.
 ///
 /// # Errors
 /// If the kernel returns no bytes.

@@ -1,7 +1,7 @@
-//! How the next request is made from the one before.
+//! How the next request is made from the previous one.
 //!
-//! A load engine has many connections, and each one's memory is driven out of the cache by the others. So it is cheaper
-//! not to write bytes that stay the same, and bytes that are not read cost nothing.
+//! A load engine has many connections, and the requests of the others push a connection's request out of the CPU cache.
+//! So it is cheaper not to write bytes that stay the same: bytes that are not touched cost nothing.
 
 use crate::Draws;
 
@@ -33,13 +33,13 @@ pub enum KeyForm {
 }
 
 impl Renewal {
-    /// A change of the key at this position; if the position does not fit into 16 bits, the request is written again
-    /// instead.
+    /// Returns a change of the key at this position. If the position does not fit into 16 bits, the request is written
+    /// again instead.
     pub(crate) fn key(at: usize, form: KeyForm) -> Self {
         u16::try_from(at).map_or(Self::Anew, |at| Self::Key { at, form })
     }
 
-    /// Turns `request`, which is the one before, into the next request. Returns false if it has to be written again.
+    /// Turns `request`, which is the previous request, into the next one. Returns false if it has to be written again.
     #[inline]
     pub fn apply(self, draws: &mut impl Draws, request: &mut [u8]) -> bool {
         match self {

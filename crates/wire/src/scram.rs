@@ -1,7 +1,7 @@
-//! The client's side of SCRAM-SHA-256, for every protocol that carries it.
+//! The client's side of SCRAM-SHA-256, for every protocol that uses it.
 //!
-//! Text in, text out: each protocol decides how a message is sent. Called by the logins of PostgreSQL and `MongoDB`.
-//! The server has to prove that it knows the password before the login continues.
+//! This file only makes and checks texts; each protocol decides how they are sent. Called by the logins of PostgreSQL
+//! and `MongoDB`. The server has to prove that it knows the password before the login continues.
 //!
 //! # Source
 //! RFC 5802, RFC 7677.
@@ -19,13 +19,14 @@ use crate::random;
 
 pub(crate) const SCRAM_SHA_256: &str = "SCRAM-SHA-256";
 
-/// Highest number of rounds that a server may request: it states the number before we know whose server it is, and each
-/// round takes time. PostgreSQL's own number is 4096, `MongoDB`'s 15000; PostgreSQL's JDBC driver has the same limit
-/// (CVE-2026-42198).
+/// Highest number of rounds that a server may request. The server states the number before it has proved its identity,
+/// and each round takes time. PostgreSQL's default is 4096, `MongoDB`'s 15000; PostgreSQL's JDBC driver has the same
+/// limit (CVE-2026-42198).
 const MOST_ROUNDS: u32 = 100_000;
 /// Number of random bytes in a nonce: a multiple of three, so that base64 needs no padding.
 const NONCE_BYTES: usize = 24;
-/// The text before the first message: no channel binding, and no other user's identity.
+/// The text before the first message. It says that there is no channel binding, and that no other identity is
+/// requested.
 const HEADER: &str = "n,,";
 
 pub(crate) struct Exchange {
@@ -35,15 +36,15 @@ pub(crate) struct Exchange {
     bare: String,
 }
 
-/// Our answer to a challenge, and the values that the server's last message must match.
+/// Our answer to a challenge, and the value that the server's last message must match.
 pub(crate) struct Answer {
     pub(crate) message: String,
     salted: [u8; 32],
     signed: String,
 }
 
-/// Keeps the result of the rounds for a password, for later logins: an account's salt stays the same, and 4,096 rounds
-/// take milliseconds. Copies share the result. By default nothing is kept, as in most clients.
+/// Keeps the result of the rounds for a password for later logins, because an account's salt stays the same, and 4,096
+/// rounds take milliseconds. Copies share the result. By default no result is kept, as in most clients.
 ///
 /// # Source
 /// RFC 5802, section 5.1: a client may keep the result.
@@ -56,7 +57,7 @@ struct Made {
 }
 
 impl Salted {
-    /// A value that keeps the last result.
+    /// Returns a value that keeps the last result.
     pub fn kept() -> Self {
         Self(Some(Arc::default()))
     }
@@ -78,7 +79,7 @@ impl Salted {
     }
 }
 
-/// Does not print the result.
+/// Prints nothing of the result.
 impl Debug for Salted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Salted")
@@ -86,7 +87,7 @@ impl Debug for Salted {
 }
 
 impl Exchange {
-    /// Begins an exchange. PostgreSQL needs no user name at this point, because it already knows the name.
+    /// Begins an exchange. PostgreSQL does not need the user name in the exchange, because it already knows the name.
     ///
     /// # Errors
     /// If the kernel returns no random bytes.
@@ -103,7 +104,7 @@ impl Exchange {
         Self { password, bare: format!("n={user},r={nonce}"), nonce }
     }
 
-    /// The first message.
+    /// Returns the first message.
     pub(crate) fn first(&self) -> String {
         format!("{HEADER}{}", self.bare)
     }
@@ -131,7 +132,7 @@ impl Exchange {
 }
 
 impl Answer {
-    /// Whether the server's last message proves that it knows the password.
+    /// Checks whether the server's last message proves that the server knows the password.
     pub(crate) fn is_proved_by(&self, last: &[u8]) -> bool {
         let signature = last.strip_prefix(b"v=").unwrap_or_default();
         let signature = signature.split(|byte| *byte == b',').next();
@@ -150,7 +151,7 @@ fn keyed(key: &[u8], text: &[u8]) -> [u8; 32] {
     hmac(key).chain_update(text).finalize().into_bytes().into()
 }
 
-/// PBKDF2 with one block.
+/// Computes PBKDF2 with one block.
 fn salted(password: &[u8], salt: &[u8], n_rounds: u32) -> [u8; 32] {
     let key = hmac(password);
     let round = |text: &[u8]| -> [u8; 32] {
@@ -176,7 +177,7 @@ fn mix(into: &mut [u8; 32], other: &[u8; 32]) {
 mod tests {
     use super::*;
 
-    /// RFC 7677, section 3.
+    /// The example of RFC 7677, section 3.
     const NONCE: &str = "rOprNGfwEbeRWgbNEkqO";
     const CHALLENGE: &[u8] = b"r=rOprNGfwEbeRWgbNEkqO%hvYDpWUa2RaTCAfuxFIlj)hNlF$k0,s=W22ZaJ0SNY7soEsUEjb6gQ==,i=4096";
     const LAST: &[u8] = b"v=6rriTRBi23WpRR/wtup+mMhUZUn/dB5nLTJRsjl95G4=";
@@ -212,7 +213,7 @@ mod tests {
             let exchange = Exchange::with_nonce("user", password, NONCE.to_owned());
             let message = |kept: &Salted| exchange.answer(challenge, kept).unwrap().message;
             let made = message(&Salted::default());
-            // Computed again, then taken from the kept result, by a copy, too.
+            // The message is computed again, then made from the kept result, also by a copy.
             assert_eq!(message(&kept), made);
             assert_eq!(message(&kept.clone()), made);
         }
@@ -238,7 +239,7 @@ mod tests {
     #[test]
     fn names_and_passwords_are_prepared() {
         assert_eq!(exchange("a=b,c").bare, format!("n=a=3Db=2Cc,r={NONCE}"));
-        // U+00A0 is a blank, U+00AD is nothing (RFC 4013).
+        // SASLprep turns U+00A0 into a blank and removes U+00AD (RFC 4013).
         let prepared = Exchange::with_nonce("", "a\u{a0}\u{ad}b", String::new());
         assert_eq!(prepared.password, b"a b");
         let two = [Exchange::begin("", "").unwrap(), Exchange::begin("", "").unwrap()];

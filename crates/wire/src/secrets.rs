@@ -1,23 +1,23 @@
-//! Passwords of this process's logins, which must not appear when looptax repeats a peer's text.
+//! The passwords of this process's logins, which must not appear in a peer's text that looptax prints.
 //!
-//! A peer that answers a login may know the password, and may put it into an error, a version or a name. All text from
-//! a peer goes through [`masked`] before it is kept.
+//! A peer that answers a login may know the password, and may put it into an error, a version or a name. Therefore all
+//! text from a peer passes through [`masked`] before it is kept.
 
 use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 use looptax_model::dsn::Secret;
 
-/// A shorter password may be part of ordinary words.
+/// Length of the shortest password that is masked, in bytes: a shorter password may be part of ordinary words.
 const SHORTEST: usize = 3;
-/// At most this many passwords are kept; after that, the oldest is dropped.
+/// Highest number of passwords that are kept; for each further password, the oldest is dropped.
 const MOST: usize = 64;
 const MASK: &[u8] = b"****";
 
 static SECRETS: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// From now on looptax replaces this password in each text of a peer that it repeats. A password of fewer than three
-/// bytes is not replaced.
+/// Makes looptax replace this password from now on in each text of a peer that it repeats. A password of fewer than
+/// three bytes is not replaced.
 pub fn keep_out_of_words(secret: &Secret) {
     let secret = secret.reveal().as_bytes();
     let mut all = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -30,7 +30,7 @@ pub fn keep_out_of_words(secret: &Secret) {
     all.push(secret.to_vec());
 }
 
-/// At least the first `most` bytes, with stars instead of each password.
+/// Returns at least the first `most` bytes, with stars instead of each password.
 pub(crate) fn masked(bytes: &[u8], most: usize) -> Cow<'_, [u8]> {
     let all = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
     let longest = all.iter().map(Vec::len).max().unwrap_or(0);
@@ -41,7 +41,7 @@ pub(crate) fn masked(bytes: &[u8], most: usize) -> Cow<'_, [u8]> {
         }
     }
     if bytes.len() > most + longest {
-        // The end of the cut text may be the beginning of a password.
+        // The cut may be within a password, so its possible beginning is removed, too.
         let kept = text.len().saturating_sub(longest);
         text = Cow::Owned(text[..kept].to_vec());
     }
@@ -70,7 +70,7 @@ mod tests {
         keep_out_of_words(&Secret::new("ab"));
         let said = "no *2 $4 AUTH $9 S3cret€nv, S3cret€nv: ab".as_bytes();
         assert_eq!(masked(said, 800), "no *2 $4 AUTH $9 ****, ****: ab".as_bytes());
-        // The end of what is kept may be in the middle of it.
+        // The cut may be in the middle of the password.
         assert_eq!(masked(said, 20), b"no *2 $4 AUTH".as_slice());
         assert_eq!(masked(b"fine", 800), b"fine".as_slice());
     }

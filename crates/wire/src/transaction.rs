@@ -1,8 +1,9 @@
-//! Requests of several SQL statements: what they are, and the codec that runs them in turn.
+//! Requests of several SQL statements: their description, and the codec that runs the statements in turn.
 //!
 //! Each protocol provides its own [`Statement`]; this file decides which statement comes next and which values it gets.
-//! The codec runs per message: buffers keep their capacity, and nothing is allocated except for errors. The path room
-//! describes workloads with these types, `Connection::prepare_transaction` makes the codec, the load engine drives it.
+//! The codec runs once per message: buffers keep their capacity, and nothing is allocated except for errors. The path
+//! room describes workloads with these types, `Connection::prepare_transaction` makes the codec, and the load engine
+//! calls it.
 
 mod digits;
 mod pieces;
@@ -17,7 +18,7 @@ pub use values::{Bound, Values};
 /// A request of one or more statements.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transaction {
-    /// Numbers that are drawn when the request starts; [`Value`]s refer to them by position.
+    /// Random numbers that are drawn when the request starts; a [`Value`] refers to a number by its position.
     pub draws: Vec<Draw>,
     /// The request's statements, in order.
     pub steps: Vec<Step>,
@@ -35,7 +36,7 @@ pub struct Step {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Draw {
     Key,
-    /// A number from the first to the second of these, with equal probability.
+    /// A number in the range from the first to the second number, with equal probability.
     Between(i64, i64),
     /// 64 random bits, from which text is made.
     Bits,
@@ -46,7 +47,7 @@ pub enum Draw {
 pub enum Value {
     /// The drawn number plus a constant.
     Number { draw: usize, plus: i64 },
-    /// Groups of eleven digits with dashes between them, made from drawn bits (sysbench's `c` and `pad`).
+    /// Groups of eleven digits with dashes between them, made from drawn bits, as in sysbench's columns `c` and `pad`.
     Digits { draw: usize, n_groups: usize },
 }
 
@@ -61,14 +62,14 @@ pub enum Expected {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sent {
-    /// Prepared once per connection, then run by name with values.
+    /// The statement is prepared once per connection, then run by its name with values.
     Prepared,
     Text,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Answer {
-    /// The place of the reply in the received bytes.
+    /// The reply's position in the received bytes.
     pub reply: Reply,
     pub has_row: bool,
     /// Rows that the statement changed, as the server counts them.
@@ -80,7 +81,7 @@ pub trait Statement: Send {
     /// Appends the message that runs the statement with these values.
     fn write(&mut self, values: &Values, out: &mut Vec<u8>);
 
-    /// As [`Codec::reply`].
+    /// Reads the answer, as [`Codec::reply`] does.
     ///
     /// # Errors
     /// As [`Codec::reply`].
@@ -139,7 +140,7 @@ impl<S: Statement> Running<S> {
     }
 }
 
-/// A number from `first` to `last`; the bias is below 2^-32 for each range in use.
+/// Returns a number from `first` to `last`; the bias is below 2^-32 for each range in use.
 fn between(bits: u64, first: i64, last: i64) -> i64 {
     let n = u128::from(last.abs_diff(first)) + 1;
     first.wrapping_add(((u128::from(bits) * n) >> 64) as i64)

@@ -1,13 +1,14 @@
-//! The program that an attacker gets executed: it reports the rights it runs with, to a file that only the judge reads.
+//! The program that an attacker tries to get executed. It reports the rights with which it runs to a file that only the
+//! judge reads.
 //!
-//! Built only by `cargo lab attacks`, three times: as a server that only is in for one (no `cfg`), as a program that
-//! leaves a mark (`--cfg marks`), and as a library that leaves one when it is loaded (`--cfg loaded`). A program built
-//! with `--cfg needs` needs that library. The file for marks is named when it is built.
+//! Built only by `cargo lab attacks`, in several forms: as an imitation of a server (no `cfg`), as a program that
+//! leaves a mark (`--cfg marks`), and as a library that leaves a mark when it is loaded (`--cfg loaded`). A program
+//! built with `--cfg needs` needs that library. The path of the file for marks is set when the program is built.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Write};
 
-/// Leaves a mark: one write, so that marks of several processes stay apart.
+/// Leaves a mark with one write, so that the marks of several processes do not mix.
 #[allow(dead_code)]
 fn mark(who: &str) {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
@@ -30,7 +31,7 @@ fn mark(who: &str) {
         .append(true)
         .open(env!("LOOPTAX_INK"))
         .and_then(|mut ink| ink.write_all(text.as_bytes()));
-    // A process that may not write there is not seen there.
+    // A process that may not write to the file for marks leaves no mark.
     let _unseen = written;
 }
 
@@ -40,7 +41,7 @@ mod loaded {
         super::mark("library");
     }
 
-    // Run by the loader, whatever the library is loaded for.
+    // The loader runs this function, whatever the library is loaded for.
     #[used]
     #[unsafe(link_section = ".init_array")]
     static LEAVE: extern "C" fn() = leave;
@@ -55,8 +56,8 @@ unsafe extern "C" {
     fn looptax_marker();
 }
 
-/// Listens at the given address (`serve [HOST:]PORT [SOCKET]`), and notes beside its socket what it hears, except as
-/// `serve-deaf`.
+/// Listens at the given address (`serve [HOST:]PORT [SOCKET]`). Writes the received bytes to a file beside the socket,
+/// except as `serve-deaf`.
 #[allow(dead_code)]
 fn serve(port: &str, socket: Option<&str>, is_noted: bool, greeting: &'static [u8]) -> io::Result<()> {
     use std::net::TcpListener;
@@ -85,7 +86,7 @@ fn serve(port: &str, socket: Option<&str>, is_noted: bool, greeting: &'static [u
     Ok(())
 }
 
-/// Says the greeting, notes what comes, and has one answer to everything.
+/// Sends the greeting, records the received bytes, and sends the same answer to everything.
 #[allow(dead_code)]
 fn answer(mut stream: impl Read + Write, heard: Option<&str>, greeting: &[u8]) {
     let mut greeted = stream.write_all(greeting).is_ok();
@@ -108,7 +109,7 @@ fn answer(mut stream: impl Read + Write, heard: Option<&str>, greeting: &[u8]) {
     }
 }
 
-/// The first packet of MySQL: protocol 10, and a request for the password in the clear.
+/// Returns the first packet of MySQL: protocol 10, and a request for the password in clear text.
 #[allow(dead_code)]
 fn mysql() -> &'static [u8] {
     let mut body = b"\x0a8.0.36\0\x08\0\0\0abcdefgh\0\xff\xf7\xff\x02\0\xff\xdf\x15".to_vec();
@@ -122,7 +123,7 @@ fn mysql() -> &'static [u8] {
 #[allow(dead_code)]
 fn main() {
     #[cfg(needs)]
-    // SAFETY: the function takes nothing and does nothing.
+    // SAFETY: the function has no parameters and does nothing.
     unsafe {
         looptax_marker();
     }

@@ -1,6 +1,8 @@
-//! The ground that attacks are played on: a scratch folder with root's part, hers, one for all, and the victims.
+//! The ground of the attacks: a scratch folder with a part for root, a part for the attacker, a part for all users, and
+//! the victims.
 //!
-//! Nothing outside it is written. Every process that runs as her is ended with it: no other user has her number.
+//! Nothing outside this folder is written. When the ground is dropped, every process that runs as the attacker ends; no
+//! other user has the attacker's user id.
 
 use std::collections::BTreeSet;
 use std::fs::{self, DirBuilder, Permissions};
@@ -16,18 +18,19 @@ use tempfile::TempDir;
 use crate::coin::Coin;
 use crate::servers::Ours;
 
-/// Numbers of users that no distribution hands out by itself.
+/// Range of the user ids from which the attacker's id is chosen; no distribution assigns these ids by itself.
 const FIRST_UID: u32 = 50_000;
 const N_UIDS: u32 = 9_000;
-/// The search path of her programs, and of root's.
+/// The search path of the attacker's programs and of root's programs.
 pub(super) const PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
-/// The folder of everything on the ground.
+/// The scratch folder with everything that the attacks use.
 pub(super) struct Ground {
     scratch: TempDir,
     pub(super) looptax: PathBuf,
     pub(super) uid: u32,
-    /// The secret that only root may read; also in a run's own environment. It begins as a version does.
+    /// The secret that only root may read; also in the environment of each looptax run. It begins like a version
+    /// number.
     pub(super) secret: String,
 }
 
@@ -36,7 +39,7 @@ impl Ground {
         if !rustix::process::geteuid().is_root() {
             bail!("attacks on root's looptax need root: run this as root");
         }
-        // The judge follows no link.
+        // The path must not contain a link, because the judge does not follow links.
         let above = fs::canonicalize(std::env::temp_dir())?;
         let scratch =
             tempfile::Builder::new().prefix("looptax-attacks-").tempdir_in(above).context("cannot make a folder")?;
@@ -71,7 +74,7 @@ impl Ground {
         self.at("hers")
     }
 
-    /// Root's programs, which anybody may run.
+    /// Returns the path of one of root's programs, which every user may run.
     pub(super) fn program(&self, name: &str) -> PathBuf {
         self.at("programs").join(name)
     }
@@ -80,7 +83,7 @@ impl Ground {
         self.at("victims").join(name)
     }
 
-    /// A new folder of hers, or below one; whatever was there is gone.
+    /// Makes a new folder that belongs to the attacker, in the attacker's part; removes whatever had this name.
     pub(super) fn folder_of_hers(&self, name: &str) -> Result<PathBuf> {
         let path = self.hers().join(name);
         clear(&path)?;
@@ -89,27 +92,27 @@ impl Ground {
         Ok(path)
     }
 
-    /// A file of hers; whatever was there is gone.
+    /// Makes a file that belongs to the attacker; removes whatever had this name.
     pub(super) fn file_of_hers(&self, path: &Path, text: &[u8], mode: u32) -> Result<()> {
         clear(path)?;
         write(path, text, mode)?;
         self.give(path)
     }
 
-    /// A link of hers; whatever was there is gone.
+    /// Makes a link that belongs to the attacker; removes whatever had this name.
     pub(super) fn link_of_hers(&self, path: &Path, leads_to: &Path) -> Result<()> {
         clear(path)?;
         std::os::unix::fs::symlink(leads_to, path)?;
         self.give(path)
     }
 
-    /// Gives something to her, and follows no link.
+    /// Makes the attacker the owner of a path, without following links.
     pub(super) fn give(&self, path: &Path) -> Result<()> {
         std::os::unix::fs::lchown(path, Some(self.uid), Some(self.uid))
             .with_context(|| format!("cannot give {} away", path.display()))
     }
 
-    /// Gives all below a folder to her.
+    /// Makes the attacker the owner of everything below a folder.
     pub(super) fn give_all(&self, path: &Path) -> Result<()> {
         self.give(path)?;
         if fs::symlink_metadata(path)?.is_dir() {
@@ -120,7 +123,7 @@ impl Ground {
         Ok(())
     }
 
-    /// A script or program of hers that leaves a mark.
+    /// Makes a script or program of the attacker that leaves a mark.
     pub(super) fn marking_script(&self, path: &Path) -> Result<()> {
         let text = format!("#!{}\n", self.program("marker").display());
         self.file_of_hers(path, text.as_bytes(), 0o755)
@@ -143,24 +146,25 @@ impl Ground {
         command
     }
 
-    /// A part of the lab's own program as her.
+    /// Returns a command that runs a part of the lab's own program as the attacker.
     pub(super) fn part(&self, words: &[&str]) -> Command {
         let mut command = self.her(self.program("lab"));
         command.arg("attacks-part").args(words);
         command
     }
 
-    /// Exchanges two names of hers until it is dropped.
+    /// Exchanges two of the attacker's names repeatedly, until the result is dropped.
     pub(super) fn exchange(&self, one: &Path, other: &Path) -> Result<Ours> {
         Ours::start(self.part(&["exchange"]).arg(one).arg(other))
     }
 
-    /// Waits for names that appear in a folder of hers, and puts links to `target` in their places.
+    /// Waits for names that appear in one of the attacker's folders, and replaces them by links to `target`.
     pub(super) fn snatch(&self, folder: &Path, target: &Path) -> Result<Ours> {
         Ours::start(self.part(&["snatch"]).arg(folder).arg(target))
     }
 
-    /// Waits for somebody to open a name in a folder of hers, and exchanges it for the one with `evil-` before it.
+    /// Waits until a process opens a name in one of the attacker's folders, and exchanges it for the name with `evil-`
+    /// before it.
     pub(super) fn pounce(&self, folder: &Path) -> Result<Ours> {
         Ours::start(self.part(&["pounce"]).arg(folder))
     }
@@ -173,7 +177,7 @@ impl Ground {
                 return;
             }
             for pid in pids {
-                // One that has ended by itself needs no ending.
+                // The process may have ended already.
                 kill_process(pid, Signal::KILL).ok();
             }
             std::thread::sleep(std::time::Duration::from_millis(5));
@@ -187,7 +191,7 @@ impl Drop for Ground {
     }
 }
 
-/// Takes away whatever is there, links themselves.
+/// Removes whatever has this name; a link itself is removed, not its target.
 pub(super) fn clear(path: &Path) -> Result<()> {
     let Ok(found) = fs::symlink_metadata(path) else {
         return Ok(());
@@ -196,13 +200,13 @@ pub(super) fn clear(path: &Path) -> Result<()> {
     done.with_context(|| format!("cannot remove {}", path.display()))
 }
 
-/// Writes a new file of this mode, whatever the umask is.
+/// Writes a new file with this mode, whatever the umask is.
 pub(super) fn write(path: &Path, text: &[u8], mode: u32) -> Result<()> {
     fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
     Ok(fs::set_permissions(path, Permissions::from_mode(mode))?)
 }
 
-/// A user that is in no list and has no process.
+/// Returns a user id that is not in any list of users and has no process.
 fn nobodys_uid(coin: &mut Coin) -> Result<u32> {
     let mut taken = BTreeSet::new();
     for list in ["/etc/passwd", "/etc/group"] {
@@ -219,7 +223,7 @@ fn nobodys_uid(coin: &mut Coin) -> Result<u32> {
     bail!("every number of a user is taken")
 }
 
-/// The processes whose real user this is.
+/// Returns the processes whose real user has this id.
 fn processes_of(uid: u32) -> Vec<Pid> {
     let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
     let numbers = entries.filter_map(|it| it.file_name().to_str()?.parse::<i32>().ok());
@@ -228,7 +232,7 @@ fn processes_of(uid: u32) -> Vec<Pid> {
         let mut lines = status.lines();
         let line = lines.find_map(|line| line.strip_prefix("Uid:"));
         line.is_some_and(|it| it.split_whitespace().next() == Some(&uid.to_string()))
-            // One that waits for its parent's look cannot be ended any more.
+            // A zombie, which waits for its parent to read its status, cannot be ended any more.
             && !status.contains("State:\tZ")
     };
     numbers.filter(is_of).filter_map(Pid::from_raw).collect()

@@ -1,4 +1,5 @@
-//! Who judges a round: marks that her instructions left, root's files, and what she may read.
+//! The judge of a round: it checks the marks that the attacker's code left, root's files, and the files that the
+//! attacker may read.
 
 mod marks;
 mod readable;
@@ -14,18 +15,18 @@ use marks::{Mark, Rights};
 use readable::Scanner;
 use victims::Victims;
 
-/// A violation of the rules.
+/// A violation that the judge has found.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Hit {
-    /// Something of hers ran with rights that she lacks.
+    /// Code of the attacker ran with rights that the attacker does not have.
     Executed(String),
-    /// A file outside her own is another one.
+    /// A file that does not belong to the attacker has changed.
     Changed(String),
-    /// She can read something that only root may read.
+    /// The attacker can read something that only root may read.
     Disclosed(String),
 }
 
-/// The judge; knows how everything was before.
+/// The judge. It knows the state of all files before the attacks.
 pub(super) struct Judge {
     ink: PathBuf,
     rights: Rights,
@@ -33,12 +34,12 @@ pub(super) struct Judge {
     private: Vec<PathBuf>,
     victims: Victims,
     scanner: Scanner,
-    /// Marks that she left as herself: that it works at all is seen by them.
+    /// Number of marks left with the attacker's own rights. They show that the attacks work at all.
     pub(super) n_as_herself: u64,
 }
 
 impl Judge {
-    /// Lays out the victims, and looks at all once.
+    /// Creates the victims, and records the state of all files once.
     pub(super) fn new(ground: &Ground) -> Result<Self> {
         let victims = Victims::lay_out(ground)?;
         let namespace = fs::read_link("/proc/self/ns/user")?;
@@ -53,7 +54,7 @@ impl Judge {
         })
     }
 
-    /// Judges what has happened since the last look, and puts right what can be.
+    /// Returns the violations since the last check, and restores what can be restored.
     pub(super) fn look(&mut self) -> Result<Vec<Hit>> {
         let mut hits = Vec::new();
         for mark in self.marks()? {

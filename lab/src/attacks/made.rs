@@ -1,4 +1,4 @@
-//! The files made for attacks before they begin: programs of root's that every user may run, and the file for marks.
+//! The files that are made before the attacks begin: root's programs that every user may run, and the file for marks.
 
 use std::fs;
 use std::path::Path;
@@ -9,12 +9,13 @@ use anyhow::{Context, Result};
 use super::ground::{Ground, write};
 use crate::workspace::run_to_success;
 
-/// Names by which servers are known: programs of root's that anybody may run, and that only are in for them.
+/// Names by which looptax recognises servers. Root's programs with these names, which every user may run, imitate the
+/// servers.
 pub(super) const SERVERS: [&str; 6] = ["redis-server", "mariadbd", "postgres", "memcached", "pgbouncer", "php-fpm8.2"];
 
 const SOURCE: &str = include_str!("../../data/attacks/marker.rs");
 
-/// Builds them where they belong.
+/// Builds the programs in their folders.
 pub(super) fn build(ground: &Ground) -> Result<()> {
     let own = std::env::current_exe().context("the lab's own program has no path")?;
     fs::copy(own, ground.program("lab")).context("cannot copy the lab's own program")?;

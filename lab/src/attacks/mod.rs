@@ -1,9 +1,10 @@
-//! `cargo lab attacks`: an ordinary user against root's looptax, in thousands of rounds.
+//! `cargo lab attacks`: an ordinary user attacks root's looptax, in thousands of rounds.
 //!
-//! She owns folders, files, processes and namespaces; root runs looptax beside what she does. A judge looks after every
-//! round for an instruction of hers with rights that she lacks, for a file outside her own that is another one, and for
-//! what only root may read where she can read it. One of these, and the chore fails. Takes root; what it makes is in a
-//! scratch folder, and her user id is one that no user has.
+//! The attacker ("she", and `hers` in code) owns folders, files, processes and namespaces; root runs looptax at the
+//! same time. After every round a judge checks three things: whether code of the attacker ran with rights that the
+//! attacker does not have, whether a file that does not belong to the attacker changed, and whether the attacker can
+//! read something that only root may read. Each of these fails the chore. Needs root. All files are in a scratch
+//! folder, and the attacker's user id is one that no user has.
 
 mod ground;
 mod judge;
@@ -31,7 +32,7 @@ use kinds::kind::{Attack, Kind, Readiness};
 use table::{Tally, table};
 
 const ROUNDS: u64 = 10_000;
-/// Most rounds of a short one, and the longest that it plays in all, beside what preparing takes.
+/// Limits of a short run: the number of rounds, and the time of all rounds together, without the preparation.
 const SHORT_ROUNDS: u64 = 600;
 const SHORT_TIME: Duration = Duration::from_secs(25);
 
@@ -39,16 +40,16 @@ const SHORT_TIME: Duration = Duration::from_secs(25);
 #[derive(Debug, Clone, clap::Args)]
 #[allow(clippy::struct_excessive_bools, reason = "each is an option of the command line")]
 pub(crate) struct Options {
-    /// Rounds of all kinds together; each kind has at least one
+    /// Number of rounds of all kinds together; each kind has at least one
     #[arg(long, value_name = "N", default_value_t = ROUNDS)]
     rounds: u64,
-    /// Only these kinds
+    /// Run only these kinds
     #[arg(long, value_name = "KIND", value_delimiter = ',')]
     only: Vec<String>,
     /// Print the kinds and stop
     #[arg(long)]
     list: bool,
-    /// Fewer rounds, within a minute: shows that all kinds run, and finds coarse holes
+    /// Run fewer rounds, within a minute: shows that all kinds run, and finds obvious holes
     #[arg(long, conflicts_with = "rounds")]
     short: bool,
     /// Stop a kind after its first hit
@@ -171,7 +172,7 @@ fn play(
     let before = judge.n_as_herself;
     for round in 1..=n_rounds {
         let is_over = plan.time_per_kind.is_some_and(|it| begun.elapsed() > it);
-        // One at least, however long it took to prepare.
+        // Each kind runs at least one round, however long its preparation took.
         if stop.load(Ordering::Relaxed) || is_over && round > 1 {
             break;
         }

@@ -1,4 +1,4 @@
-//! `attacks-part`: the parts of attacks that the lab's own program plays as her.
+//! `attacks-part`: the parts of attacks that the lab's own program plays as the attacker.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::fs::{self, File};
@@ -17,21 +17,21 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{CWD, Mode, RenameFlags, mkfifoat, renameat_with};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-/// The prefix of the bait beside a name, which is exchanged with it.
+/// Prefix of the name of the bait, which is beside a name and is exchanged with it.
 const BAIT: &str = "bait-";
 
-/// The prefix of the files that she exchanges others for.
+/// Prefix of the files that the attacker puts in the place of others.
 pub(super) const EVIL: &str = "evil-";
 
-/// A part.
+/// A part of an attack, which the lab's own program plays.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Part {
-    /// Runs a program that ends when the process that started this one ends
+    /// Runs a program, and ends it when the process that started this one ends
     Under {
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
         words: Vec<OsString>,
     },
-    /// Listens on a port, and becomes a program that has it open, under a given name
+    /// Listens on a port, and executes a program, which inherits the port, under a given name
     Holding {
         port: u16,
         #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true)]
@@ -39,7 +39,7 @@ pub(crate) enum Part {
     },
     /// Answers each request of a listener that is its input
     Answer,
-    /// Sends a password of root's to a server that is root's, as root; with a separate port for each request for a page
+    /// Sends root's password to root's server, as root; with a port for pages, sends it for each request for a page
     Say {
         server: SocketAddr,
         #[arg(long)]
@@ -53,7 +53,7 @@ pub(crate) enum Part {
     Exchange { one: PathBuf, other: PathBuf },
     /// Waits for new names in a folder, and replaces them by links to a file
     Snatch { folder: PathBuf, target: PathBuf },
-    /// Waits until a name in a folder is opened, and swaps it with the one with `evil-` before it
+    /// Waits until a name in a folder is opened, and swaps the name with the same name after `evil-`
     Pounce { folder: PathBuf },
     /// Reads from a pipe for ever, and keeps the bytes
     Drain { pipe: PathBuf, into: PathBuf },
@@ -72,7 +72,7 @@ impl Part {
             }
             Self::Holding { port, words } => {
                 let listener = TcpListener::bind(("127.0.0.1", *port))?;
-                // Pages come from another process, which has it as its input.
+                // Another process, which has the listener as its standard input, serves the pages.
                 Command::new(std::env::current_exe()?)
                     .args(["attacks-part", "answer"])
                     .stdin(OwnedFd::from(listener.try_clone()?))
@@ -88,7 +88,7 @@ impl Part {
                 None => say(*server),
             },
             Self::Stop => loop {
-                // It is not an error if the process is gone.
+                // The process may have ended already; that is not an error.
                 rustix::process::kill_process_group(Pid::INIT, Signal::STOP).ok();
             },
             Self::Shorten { file } => shorten(file),
@@ -106,13 +106,13 @@ fn answer() -> Result<()> {
         let mut stream = stream?;
         let mut request = [0; 4096];
         let said = b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok";
-        // A client that is gone gets no answer.
+        // The client may have closed the connection already.
         stream.read(&mut request).and_then(|_| stream.write_all(said)).ok();
     }
     Ok(())
 }
 
-/// The secret is root's, and comes only with root's environment.
+/// Sends the secret to a server. The secret belongs to root, and is only in root's environment.
 fn say(server: SocketAddr) -> Result<()> {
     let secret = std::env::var("LOOPTAX_COLLECTOR_PASSWORD")?;
     let mut stream = TcpStream::connect(server)?;
@@ -124,7 +124,7 @@ fn say(server: SocketAddr) -> Result<()> {
 fn say_for_pages(server: SocketAddr, port: u16) -> Result<()> {
     for stream in TcpListener::bind(("127.0.0.1", port))?.incoming() {
         let mut stream = stream?;
-        // A client that sends nothing is gone, and looptax sees a page that failed.
+        // A client that sends nothing has gone, and looptax records a page that failed.
         let heard = stream.read(&mut [0; 4096]).is_ok() && say(server).is_ok();
         let status = if heard { "200 OK" } else { "500 No" };
         let said = format!("HTTP/1.0 {status}\r\nContent-Length: 2\r\n\r\nok");
@@ -143,12 +143,12 @@ fn shorten(file: &Path) -> Result<()> {
     }
 }
 
-/// A name that is missing for a moment comes again.
+/// Exchanges two names. A name that is missing for a moment appears again.
 fn exchange(one: &Path, other: &Path) -> Result<()> {
     let folders = |path: &Path| CString::new(path.as_os_str().as_bytes());
     let (one, other) = (folders(one)?, folders(other)?);
     loop {
-        // Root's work in the folder may make one exchange fail.
+        // An exchange may fail because root changes the folder at the same time.
         renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).ok();
     }
 }
@@ -166,7 +166,7 @@ fn snatch(folder: &Path, target: &Path) -> Result<()> {
             continue;
         };
         let name = OsStr::from_bytes(name.to_bytes());
-        // Not what she made herself: root makes files.
+        // The attacker makes links and pipes; a regular file was made by root.
         let path = folder.join(name);
         let is_roots = fs::symlink_metadata(&path).is_ok_and(|it| it.is_file());
         if is_roots && !name.as_bytes().starts_with(BAIT.as_bytes()) {
@@ -176,11 +176,11 @@ fn snatch(folder: &Path, target: &Path) -> Result<()> {
     }
 }
 
-/// One of three things in the place of a name: a link that is exchanged with it, only a link, a pipe.
+/// Puts a random bait in the place of a name: a link that is exchanged with the name, only a link, or a pipe.
 fn put_bait(path: &Path, target: &Path, turn: u32) {
     let name = path.file_name().unwrap_or_default().to_string_lossy();
     let bait = path.with_file_name(format!("{BAIT}{turn}-{name}"));
-    // Each may fail if root was faster: that is what the race is about.
+    // Each call may fail if root was faster: this is the race that is tested.
     match turn % 4 {
         0 | 1 => {
             symlink(target, &bait).ok();
@@ -214,14 +214,14 @@ fn pounce(folder: &Path) -> Result<()> {
         let mut evil = OsString::from(EVIL);
         evil.push(name);
         let (one, other) = (folder.join(name), folder.join(evil));
-        // If there is no such file, there is nothing to win.
+        // The file may not exist; then there is nothing to exchange.
         renameat_with(CWD, &one, CWD, &other, RenameFlags::EXCHANGE).ok();
     }
 }
 
 fn drain(pipe: &Path, into: &Path) -> Result<()> {
     loop {
-        // Each writer is a new one.
+        // After a writer has closed the pipe, the pipe is opened again for the next writer.
         let bytes = fs::read(pipe)?;
         let mut kept = fs::File::options().append(true).create(true).open(into)?;
         std::io::Write::write_all(&mut kept, &bytes)?;

@@ -1,4 +1,4 @@
-//! One run of looptax as root, beside an attack: its environment, its limit, how it ended.
+//! One run of looptax as root during an attack: its environment, its time limit, its result.
 
 use std::ffi::OsString;
 use std::io::{Read, Seek};
@@ -13,9 +13,9 @@ use rustix::process::{Pid, PidfdFlags, Signal, kill_process_group, pidfd_open};
 
 use super::ground::{Ground, PATH};
 
-/// Longest that a run may take: all but a few take less than a tenth of a second.
+/// Time limit of a run. All but a few runs take less than a tenth of a second.
 const LIMIT: Duration = Duration::from_secs(20);
-/// Most of what it printed that is kept.
+/// Highest number of bytes of a run's output that are kept.
 const MOST_BYTES: u64 = 64 << 10;
 
 pub(super) struct Run<'a> {
@@ -27,15 +27,15 @@ pub(super) struct Run<'a> {
 
 #[derive(Debug, Clone)]
 pub(super) struct Ran {
-    /// Its exit code; `None` where its limit or a signal ended it.
+    /// The exit code; `None` if the time limit or a signal ended the run.
     pub(super) code: Option<i32>,
     pub(super) is_late: bool,
-    /// The output, of both streams.
+    /// The run's output, of both streams.
     pub(super) said: String,
 }
 
 impl Ground {
-    /// looptax with these words, as root in root's own environment.
+    /// Returns a run of looptax with these arguments, as root in root's own environment.
     pub(super) fn looptax<W: Into<OsString>>(&self, words: impl IntoIterator<Item = W>) -> Run<'_> {
         Run {
             ground: self,
@@ -51,7 +51,7 @@ impl Ground {
 }
 
 impl Run<'_> {
-    /// With this variable besides, or in the place of root's own.
+    /// Sets this variable for the run; replaces root's own variable of this name.
     pub(super) fn env(mut self, name: &'static str, value: impl Into<OsString>) -> Self {
         self.variables.push((name, value.into()));
         self
@@ -62,7 +62,7 @@ impl Run<'_> {
         self
     }
 
-    /// Runs it to its end, or to that of its time.
+    /// Runs looptax to its end or to its time limit.
     pub(super) fn end(self) -> Result<Ran> {
         let mut said = tempfile::tempfile().context("cannot make a temporary file")?;
         let ground = self.ground;
@@ -75,7 +75,7 @@ impl Run<'_> {
             .env("HOME", ground.at("ours"))
             .env("XDG_DATA_HOME", ground.data())
             .env("TMPDIR", ground.at("tmp"))
-            // Values that only root has.
+            // The secret, which only root's environment contains.
             .env("LOOPTAX_COLLECTOR_PASSWORD", &ground.secret)
             .envs(self.variables)
             .current_dir(&self.folder)
@@ -106,7 +106,7 @@ impl Run<'_> {
     }
 }
 
-/// Waits for its end; whether it came in time.
+/// Waits for the process to end; returns whether it ended in time.
 fn ends(pid: Pid, within: Duration) -> Result<bool> {
     let process = pidfd_open(pid, PidfdFlags::empty())?;
     let limit = Timespec::try_from(within)?;

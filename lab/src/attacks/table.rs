@@ -1,4 +1,4 @@
-//! The results of the rounds, kind by kind.
+//! The table of the results of the rounds, one line for each kind.
 
 use std::collections::BTreeMap;
 
@@ -13,11 +13,11 @@ pub(super) struct Tally {
     n_changed: u64,
     n_disclosed: u64,
     n_late: u64,
-    /// Rounds in which she ran something as she is.
+    /// Number of rounds in which code of the attacker ran with the attacker's own rights.
     pub(super) n_as_herself: u64,
     codes: BTreeMap<String, u64>,
     pub(super) seconds: f64,
-    /// The first hit, and its round.
+    /// The round of the first violation, and its description.
     pub(super) first: Option<(u64, String)>,
     pub(super) skipped: Option<String>,
 }

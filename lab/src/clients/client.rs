@@ -1,4 +1,4 @@
-//! A running loop of a real client: started, asked for a number of requests at a time, ended.
+//! A running loop of a real client: this file starts it, asks it for a number of requests at a time, and ends it.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::PathBuf;
@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use super::server::Server;
 use crate::workspace;
 
-/// Where a loop connects.
+/// The address to which a loop connects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Address {
     Unix(PathBuf),
@@ -25,7 +25,7 @@ impl Address {
     }
 }
 
-/// The command of a client's loop, without what runs it and without its environment.
+/// Returns the command of a client's loop, without a wrapper such as `looptax run` and without its environment.
 pub(crate) fn arguments(name: &str, address: &Address) -> Result<[String; 3]> {
     let run = workspace::root()?.join("clients/run");
     Ok([run.display().to_string(), name.to_owned(), address.argument()])
@@ -36,7 +36,7 @@ pub(crate) fn arguments(name: &str, address: &Address) -> Result<[String; 3]> {
 pub(crate) struct Answer {
     pub(crate) n_requests: usize,
     pub(crate) seconds: f64,
-    /// Of the whole process, user and system.
+    /// CPU time of the whole process, user and system.
     pub(crate) cpu_seconds: f64,
 }
 
@@ -44,9 +44,9 @@ pub(crate) struct Answer {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Answered {
     Served,
-    /// The driver's own words.
+    /// The request failed; contains the driver's own message.
     Failed(String),
-    /// The program has ended, and how.
+    /// The program has ended; contains how it ended.
     Ended(String),
 }
 
@@ -55,7 +55,7 @@ pub(crate) struct Loop {
     child: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
-    /// Library and language with their versions.
+    /// Versions of the library and of the language.
     pub(crate) versions: String,
 }
 
@@ -67,7 +67,7 @@ impl Loop {
         Self::start(name, command)
     }
 
-    /// Starts the command, and waits until it is connected.
+    /// Starts the command, and waits until the loop is connected.
     pub(crate) fn start(name: &str, mut command: Command) -> Result<Self> {
         command.stdin(Stdio::piped()).stdout(Stdio::piped());
         let mut child = command.spawn().with_context(|| format!("cannot start the loop of {name}"))?;
@@ -100,10 +100,10 @@ impl Loop {
         }
     }
 
-    /// Asks once where it may fail; its environment has `LOOP_TELLS`.
+    /// Asks for one request that may fail. The environment of the loop must contain `LOOP_TELLS`.
     pub(crate) fn ask_again(&mut self) -> Result<Answered> {
         let input = self.input.as_mut().expect("closed by `end` alone");
-        // One that has ended hears nothing: how it ended is seen below.
+        // A loop that has ended does not read this line; the code below reports how it ended.
         let _ = writeln!(input, "1");
         let Ok(line) = self.line() else {
             return Ok(Answered::Ended(self.child.wait()?.to_string()));
@@ -112,7 +112,7 @@ impl Loop {
         Ok(failed.map_or(Answered::Served, Answered::Failed))
     }
 
-    /// Closes its input, upon which it ends.
+    /// Closes the loop's input, and waits for the loop to end.
     pub(crate) fn end(mut self) -> Result<()> {
         drop(self.input.take());
         let status = self.child.wait()?;
@@ -135,7 +135,7 @@ impl Loop {
 impl Drop for Loop {
     fn drop(&mut self) {
         if self.input.is_some() {
-            // Not ended well: something else has failed, and says more.
+            // The loop did not end regularly. Another error is the cause, and is reported instead.
             let _ = self.child.kill();
             let _ = self.child.wait();
         }

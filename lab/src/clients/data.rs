@@ -1,7 +1,7 @@
-//! The two files of data in `clients/`: what is known of each client, and what was traced.
+//! The two data files in `clients/`: the descriptions of the clients, and the recorded traces.
 //!
-//! `clients.toml` is written by people and read by the product too; `traces.toml` is written by
-//! `cargo lab clients trace --write`.
+//! `clients.toml` is written by hand and is also read by the product; `traces.toml` is written by `cargo lab clients
+//! trace --write`.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -19,23 +19,23 @@ const TRACES_HEAD: &str = "# Written by `cargo lab clients trace --write`; not b
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Client {
-    /// As `clients/run` and `--client-like` know it.
+    /// Name of the client in `clients/run` and `--client-like`.
     pub(crate) name: String,
-    /// As it is in a sentence.
+    /// Name of the library in a sentence.
     pub(crate) library: String,
-    /// Who else waits like that because it sits on this library.
+    /// Other programs and libraries that wait in the same way because they use this library.
     #[serde(default)]
     #[allow(dead_code, reason = "read by the product; here only held to be there and right")]
     pub(crate) users: String,
-    /// Other words for `--client-like`.
+    /// Other names of the client for `--client-like`.
     #[serde(default)]
     #[allow(dead_code, reason = "read by the product; here only held to be there and right")]
     pub(crate) like: Vec<String>,
-    /// Kinds of server that it talks to; the first is the one that is traced.
+    /// Kinds of server to which the client connects; the trace uses the first one.
     pub(crate) servers: Vec<String>,
-    /// The client model that comes closest, by arm.
+    /// The client model that is most similar, by arm.
     pub(crate) model: Models,
-    /// How it differs from the model all the same.
+    /// The differences between the client and its model.
     #[serde(default)]
     pub(crate) differs: String,
 }
@@ -54,33 +54,33 @@ struct Known {
     client: Vec<Client>,
 }
 
-/// The observations of a client.
+/// The recorded trace of a client.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Trace {
-    /// The day, `2026-11-21`.
+    /// Date of the trace, as in `2026-11-21`.
     pub(crate) date: String,
     pub(crate) command: String,
-    /// Library and language with their versions, as the loop says.
+    /// Versions of the library and of the language, as the loop reports them.
     pub(crate) versions: String,
     pub(crate) server: String,
-    /// By arm, `unix` and `tcp`.
+    /// The system calls by arm: `unix` and `tcp`.
     pub(crate) arm: BTreeMap<String, Reduced>,
 }
 
 /// The system calls of one arm.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub(crate) struct Reduced {
-    /// Requests that this was made from.
+    /// Number of requests that were traced.
     pub(crate) requests: usize,
-    /// The calls of most requests, from the send on.
+    /// The most frequent sequence of calls of a request, beginning with the send.
     pub(crate) sequence: Vec<String>,
-    /// How many of the requests did exactly that, in percent.
+    /// Share of the requests with exactly this sequence, in percent.
     pub(crate) share_pct: f64,
-    /// Calls per request, over all of them.
+    /// Number of each call per request, averaged over all requests.
     pub(crate) calls: BTreeMap<String, f64>,
 }
 
-/// All clients; or those named, which then have to be known.
+/// Returns all clients, or the named clients; fails if a name is unknown.
 pub(crate) fn clients(names: &[String]) -> Result<Vec<Client>> {
     let path = workspace::root()?.join(KNOWN);
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {KNOWN}"))?;
@@ -93,7 +93,7 @@ pub(crate) fn clients(names: &[String]) -> Result<Vec<Client>> {
     Ok(known.client.into_iter().filter(is_wanted).collect())
 }
 
-/// Everything traced so far, by client.
+/// Returns all recorded traces, by client.
 pub(crate) fn traces() -> Result<BTreeMap<String, Trace>> {
     let path = workspace::root()?.join(TRACES);
     match fs::read_to_string(path) {
@@ -103,7 +103,7 @@ pub(crate) fn traces() -> Result<BTreeMap<String, Trace>> {
     }
 }
 
-/// Puts new traces beside the others.
+/// Adds new traces to the file; they replace older traces of the same clients.
 pub(crate) fn keep(new: BTreeMap<String, Trace>) -> Result<()> {
     let mut all = traces()?;
     all.extend(new);

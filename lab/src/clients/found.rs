@@ -1,9 +1,9 @@
-//! `cargo lab clients find`: does `looptax find` see real clients as they are?
+//! `cargo lab clients find`: checks whether `looptax find` reports real clients correctly.
 //!
-//! Every loop of `clients/` is connected over both transports to its private server and asks without a pause; one more
-//! Redis runs in its own network namespace, with clients there and here. The transport and the number of connections
-//! that `find` gives for each process have to be right, or this fails; its requests per second are printed beside what
-//! the loop itself counts.
+//! Every loop of `clients/` is connected over both transports to its private server and sends requests without a pause.
+//! In addition, a Redis runs in its own network namespace, with clients inside and outside that namespace. The chore
+//! fails unless `find` reports the right transport and the right number of connections for each process. The table also
+//! shows the requests per second that `find` reports, next to the number that the loop itself counts.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -24,33 +24,33 @@ use crate::{process, workspace};
 /// The options of the table.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Clients; all if none is given
+    /// Names of clients; all if none is given
     #[arg(value_name = "CLIENT")]
     names: Vec<String>,
 }
 
-/// Requests that a loop is asked for at a time: some milliseconds.
+/// Number of requests that a loop is asked for at a time; they take some milliseconds.
 const REQUESTS: usize = 50;
-/// Run-times compile what runs often: so long before the look.
+/// Time before `find` runs, because language runtimes compile code that runs often.
 const WARM_UP: Duration = Duration::from_secs(3);
 
-/// One loop, and how it is connected.
+/// A loop, and how it is connected.
 struct Connected {
     client: Loop,
     name: String,
     server: String,
     server_pid: u32,
     transport: &'static str,
-    /// Whether it only holds its connection.
+    /// Whether the loop only keeps its connection open, without requests.
     is_idle: bool,
     n_requests: AtomicUsize,
 }
 
-/// Connects all, looks, compares, and prints a Markdown table.
+/// Connects all loops, runs `find`, compares, and prints a Markdown table.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let clients = data::clients(&options.names)?;
     let looptax = workspace::looptax()?;
-    // A memcached runs beside the servers that are asked.
+    // A memcached runs in addition to the servers of the clients.
     let kinds = clients.iter().map(|client| &*client.servers[0]);
     let servers = start_all(&looptax, kinds.chain(["memcached"]))?;
     let namespaced = NamespacedRedis::start()?;
@@ -102,7 +102,8 @@ fn seen(transport: &'static str, held: Loop, client: &Client, namespaced: &Names
     }
 }
 
-/// Reads what `find` reports while the loops ask, and the seconds that their requests were counted over.
+/// Returns the report of `find` while the loops send requests, and the number of seconds over which their requests were
+/// counted.
 fn look(looptax: &Path, connected: &mut [Connected]) -> Result<(Value, f64)> {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -131,7 +132,7 @@ fn look(looptax: &Path, connected: &mut [Connected]) -> Result<(Value, f64)> {
     })
 }
 
-/// A row per client; and how many of them are wrong.
+/// Returns the table with a row for each client, and the number of wrong rows.
 fn table(connected: &[Connected], found: &Value, seconds: f64) -> (String, usize) {
     let mut text = String::from(
         "| client | server | way | seen as | connections | requests/s counted by the client | by find |\n\

@@ -1,7 +1,7 @@
-//! `cargo lab clients`: how real clients wait for answers, and whether our models agree with them.
+//! `cargo lab clients`: how real clients wait for answers, and whether looptax's models agree with them.
 //!
-//! `trace` runs the loops in the folder `clients/` under strace and keeps the system calls per request
-//! in `clients/traces.toml`. Needs what `clients/setup.sh` installs.
+//! `trace` runs the loops in the folder `clients/` under strace and keeps the system calls per request in
+//! `clients/traces.toml`. Needs the libraries that `clients/setup.sh` installs.
 
 mod agree;
 mod client;
@@ -25,15 +25,15 @@ use anyhow::Result;
 pub(crate) enum Chore {
     /// System calls per request of real clients, on both arms, as a table
     Trace(trace::Options),
-    /// The tax of real clients and that of the models for them, as a table
+    /// The tax of real clients compared with that of their models, as a table
     Agree(agree::Options),
     /// Whether `looptax find` reports real clients correctly, as a table
     Find(found::Options),
-    /// Whether real clients get the socket under `looptax run`, as a table
+    /// Whether real clients are connected to the socket under `looptax run`, as a table
     Run(moved::Options),
     /// The errors that real clients get after the server closed their connection, also under `looptax run`, as a table
     Stale(stale::Options),
-    /// Which programs of MySQL and MariaDB encrypt over TCP and on the socket, and whether `check` lists them, as a
+    /// Which programs of MySQL and MariaDB encrypt over TCP and over the socket, and whether `check` lists them, as a
     /// table
     Tls(tls::Options),
 }

@@ -1,10 +1,11 @@
-//! Which client model does exactly what a trace shows.
+//! Finds the client model that makes exactly the calls in a trace.
 //!
-//! Pure. The product takes the model from `clients.toml`; the test below compares that with the traces.
+//! This file does no I/O. The product takes the model from `clients.toml`; the test below compares that model with the
+//! traces.
 
-/// Returns the model with exactly these calls in their order; `None` if there is not one.
+/// Returns the model with exactly these calls in this order; `None` if there is no such model.
 ///
-/// A run-time's calls among its own threads are left out: they do not touch the connection.
+/// Calls between the threads of a language runtime are left out, because they do not use the connection.
 pub(crate) fn exactly(sequence: &[String]) -> Option<&'static str> {
     let calls = sequence.iter().filter(|call| !call.starts_with("futex"));
     let letters: String = calls.map(|call| letter(call)).collect();

@@ -1,6 +1,6 @@
-//! A Redis in its own network namespace, and clients that reach it from there and from here.
+//! A Redis in its own network namespace, and clients that connect to it from inside and from outside that namespace.
 //!
-//! Called by `find`. Ends with us.
+//! Called by `find`. The server ends when its value is dropped.
 
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
@@ -15,7 +15,7 @@ use crate::servers::{Ours, wait_until};
 const PORT: u16 = 6390;
 const PASSWORD: &str = "apart";
 
-/// The server, and the folder of its socket.
+/// The server with the folder of its socket.
 pub(crate) struct NamespacedRedis {
     redis: Ours,
     folder: TempDir,
@@ -40,7 +40,7 @@ impl NamespacedRedis {
         Ok(server)
     }
 
-    /// The one key that a loop with one row asks for.
+    /// Stores the only key that a loop with one row asks for.
     fn fill(&self) -> Result<()> {
         let mut command = Command::new("redis-cli");
         command.arg("-s").arg(self.socket());
@@ -61,7 +61,8 @@ impl NamespacedRedis {
         self.folder.path().join("redis.sock")
     }
 
-    /// A client from here, over the socket, since there is no other way.
+    /// Starts a client in the current namespace. It uses the socket, because the server cannot be reached over TCP from
+    /// here.
     pub(crate) fn client_here(&self, client: &Client) -> Result<Loop> {
         let [program, arguments @ ..] = arguments(&client.name, &Address::Unix(self.socket()))?;
         let mut command = Command::new(program);
@@ -69,7 +70,7 @@ impl NamespacedRedis {
         Self::started(client, command)
     }
 
-    /// A client over TCP, in the server's own network namespace.
+    /// Starts a client over TCP, in the server's own network namespace.
     pub(crate) fn client_there(&self, client: &Client) -> Result<Loop> {
         let address = Address::Tcp(([127, 0, 0, 1], PORT).into());
         let mut command = Command::new("nsenter");
@@ -84,7 +85,7 @@ impl NamespacedRedis {
         }
         command.env("LOOP_ROWS", "1");
         let mut started = Loop::start(&client.name, command)?;
-        // Some drivers connect only with the first request.
+        // Some drivers connect only when they send the first request.
         started.ask(1)?;
         Ok(started)
     }

@@ -1,14 +1,14 @@
-//! From a list of calls to the calls of one request.
+//! Reduces a list of system calls to the calls of one request.
 //!
-//! Pure. The loop reads a line from stdin for each series of requests and writes one to stdout after
-//! it, so the trace itself says where the second series, the one that counts, begins and ends.
+//! This file does no I/O. The loop reads a line from stdin before each series of requests and writes a line to stdout
+//! after it, so the trace itself shows where the second series begins and ends. Only the second series counts.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::data::Reduced;
 use super::strace::Call;
 
-/// Reduces the second series of requests; `None` when there is none.
+/// Reduces the second series of requests; `None` if there is no second series.
 pub(crate) fn reduce(calls: &[Call]) -> Option<Reduced> {
     let series = second_series(calls)?;
     let socket_threads: BTreeSet<u32> =
@@ -26,7 +26,7 @@ pub(crate) fn reduce(calls: &[Call]) -> Option<Reduced> {
         let ours = request.iter().filter(|call| socket_threads.contains(&call.thread) && is_part(call));
         *sequences.entry(ours.map(word).collect()).or_default() += 1;
     }
-    // The shorter one of two that are as frequent, so that a repetition gives the same.
+    // If two sequences are equally frequent, the shorter one is chosen, so that the result is always the same.
     let (sequence, n) = sequences.into_iter().max_by_key(|(sequence, n)| (*n, std::cmp::Reverse(sequence.clone())))?;
     Some(Reduced {
         requests: requests.len(),
@@ -49,7 +49,7 @@ fn second_series(calls: &[Call]) -> Option<&[Call]> {
     Some(&calls[begin..begin + n_calls])
 }
 
-/// Each request from its send to the call before the next one's.
+/// Splits a series into requests: each begins with its send and ends before the next request's send.
 fn split(series: &[Call]) -> Vec<&[Call]> {
     let mut begins = Vec::new();
     let mut is_answered = true;
@@ -74,13 +74,13 @@ fn is_receive(call: &Call) -> bool {
     ["read", "recv"].iter().any(|it| call.name.starts_with(it))
 }
 
-/// The conversation with us is not a part of a client, nor are the files that a run-time reads to see how much memory
-/// it has.
+/// Checks whether a call belongs to the client itself. Calls on stdin and stdout do not, nor do reads of the files from
+/// which a language runtime learns the size of the memory.
 fn is_part(call: &Call) -> bool {
     call.descriptor().is_none_or(|(fd, what)| fd > 2 && !what.starts_with('/'))
 }
 
-/// The call in some words: `recvfrom EAGAIN`, `poll nothing`, `write eventfd`.
+/// Returns a short description of the call: `recvfrom EAGAIN`, `poll nothing`, `write eventfd`.
 fn word(call: &Call) -> String {
     let kind = call.descriptor().filter(|_| !call.is_on_socket());
     let kind = kind.map(|(_, what)| {

@@ -1,8 +1,8 @@
-//! A relay between a traced client and its server that holds every answer back for a moment.
+//! A relay between a traced client and its server that delays every answer for a moment.
 //!
-//! A traced program is so slow that the answer would be there before it looks. With both ends on one
-//! core, and mostly elsewhere too, it is not: the client has to wait. The relay brings that back, on
-//! a socket of the same family, and leaves the bytes and their pieces as they are.
+//! Tracing makes a program so slow that the answer has already arrived when the program looks for it. Without tracing
+//! the client has to wait, with both ends on one core and in most other cases. The relay restores this situation, on a
+//! socket of the same family, and does not change the bytes or the sizes of the pieces.
 
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
@@ -13,10 +13,10 @@ use std::time::Duration;
 
 use anyhow::{Context, Result};
 
-/// How long an answer is held back: well above the 0.1 ms that a traced call takes.
+/// Delay of an answer: much longer than the 0.1 ms that a traced call takes.
 const HOLD: Duration = Duration::from_millis(1);
 
-/// Listens on both arms until this process ends.
+/// A relay that listens on both arms until this process ends.
 pub(crate) struct Relay {
     pub(crate) socket: PathBuf,
     pub(crate) tcp: SocketAddr,
@@ -24,7 +24,8 @@ pub(crate) struct Relay {
 }
 
 impl Relay {
-    /// In front of a server. PostgreSQL's clients read the port from the socket's name, so it is kept.
+    /// Starts a relay in front of a server. PostgreSQL's clients read the port from the socket's name, so the relay's
+    /// socket has the same name.
     pub(crate) fn start(socket: &Path, tcp: SocketAddr) -> Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
         let name = socket.file_name().context("the socket has no name")?;
@@ -51,7 +52,7 @@ impl Relay {
     }
 }
 
-/// Both kinds of stream.
+/// A stream of either family.
 trait Stream: Read + Write + Send + Sized + 'static {
     fn twin(&self) -> io::Result<Self>;
     fn close(&self);
@@ -83,7 +84,7 @@ fn join<S: Stream>(client: S, server: S) -> io::Result<()> {
     Ok(())
 }
 
-/// Until one end closes; then the other is closed too.
+/// Copies bytes until one end closes its stream; then closes the other end.
 fn copy<S: Stream>(mut from: S, mut to: S, hold: Duration) {
     let mut bytes = vec![0; 64 * 1024];
     while let Ok(n @ 1..) = from.read(&mut bytes) {

@@ -1,4 +1,4 @@
-//! A private server of any kind, filled as looptax fills its own, and how a loop gets to it.
+//! A private server of any kind, filled as looptax fills its own servers, and the address and login for a loop.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -13,17 +13,17 @@ use looptax_model::dsn::{Kind, Protocol};
 
 use crate::servers::Private;
 
-/// Rows of the table, or keys: looptax's default.
+/// Number of rows in the table, or of keys: looptax's default.
 pub(crate) const ROWS: u32 = 100_000;
-/// Connections at the same time: two of a client, two of looptax, and questions.
+/// Highest number of simultaneous connections: two of a client, two of looptax, and some for queries.
 const CONNECTIONS: u32 = 16;
 
-/// A server that answers and holds the rows.
+/// A server that accepts connections and contains the rows.
 pub(crate) struct Server {
     private: Private,
 }
 
-/// A server of each of these kinds.
+/// Starts a server of each of these kinds.
 pub(crate) fn start_all<'a>(looptax: &Path, kinds: impl Iterator<Item = &'a str>) -> Result<BTreeMap<String, Server>> {
     let mut servers = BTreeMap::new();
     for kind in kinds {
@@ -35,7 +35,7 @@ pub(crate) fn start_all<'a>(looptax: &Path, kinds: impl Iterator<Item = &'a str>
 }
 
 impl Server {
-    /// Starts it with `looptax` as its reaper, and fills it.
+    /// Starts a server with `looptax` as its reaper, and fills it.
     pub(crate) fn start(looptax: &Path, kind: Kind) -> Result<Self> {
         let private = Private::start(looptax, kind, CONNECTIONS, ROWS)?;
         let server = Self { private };
@@ -87,7 +87,7 @@ impl Server {
         self.private.tcp
     }
 
-    /// Lets programs of every user connect to the socket, with the password.
+    /// Allows programs of every user to connect to the socket with the password.
     pub(crate) fn open_to_all(&self) -> Result<()> {
         let socket = &self.private.socket;
         let scratch_root = std::env::temp_dir();
@@ -98,7 +98,7 @@ impl Server {
         add_mode(socket, 0o066)
     }
 
-    /// The environment of a loop.
+    /// Returns the environment of a loop.
     pub(crate) fn environment(&self) -> [(&'static str, String); 5] {
         let login = &self.private.login;
         [
@@ -114,11 +114,11 @@ impl Server {
         self.private.login.password.reveal()
     }
 
-    /// For looptax, without the password.
+    /// Returns the server's URL for looptax, without the password.
     pub(crate) fn url(&self) -> String {
         let (scheme, login) = (self.private.kind.name(), &self.private.login);
         let database = login.database.as_deref().unwrap_or_default();
-        // A URL of Redis may have no user, and then has no `@` either.
+        // A Redis URL may have no user, and then has no `@`, either.
         let user = match login.user.as_str() {
             "" => String::new(),
             user => format!("{user}@"),
@@ -126,7 +126,7 @@ impl Server {
         format!("{scheme}://{user}{}/{database}", self.private.tcp)
     }
 
-    /// looptax's name of the request that the loops make.
+    /// Returns looptax's name of the request that the loops send.
     pub(crate) fn workload(&self) -> &'static str {
         match self.private.kind.protocol() {
             Some(Protocol::Redis) => "get",
@@ -136,7 +136,7 @@ impl Server {
         }
     }
 
-    /// Whether looptax asks for keys of its own making on a server that it did not start.
+    /// Returns whether looptax requests only its own keys on a server that it did not start.
     pub(crate) fn wants_scratch_keys(&self) -> bool {
         matches!(self.private.kind, Kind::Redis | Kind::Valkey)
     }

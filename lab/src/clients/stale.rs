@@ -1,9 +1,10 @@
 //! `cargo lab clients stale`: the first request after the server has closed the connection.
 //!
-//! Over TCP the first write after that goes through, and the driver hears of the end when it reads; over a socket the
-//! write itself fails (EPIPE, SIGPIPE). Each driver's loop asks once, the server restarts or ends the idle connection,
-//! and the loop asks twice more: over TCP, over the socket, and over TCP under `looptax run`. Prints a table of the
-//! answers, and fails if `run` ends a program that TCP does not.
+//! Over TCP the first write after the server has closed the connection succeeds, and the driver notices the end when it
+//! reads. Over a socket the write itself fails (EPIPE, SIGPIPE). Each driver's loop sends one request, then the server
+//! restarts or closes the idle connection, and the loop sends two more requests: over TCP, over the socket, and over
+//! TCP under `looptax run`. Prints a table of the results, and fails if `run` makes a program end that continues over
+//! plain TCP.
 
 use std::fmt::Write;
 use std::os::unix::process::CommandExt;
@@ -22,7 +23,7 @@ use super::server::Server;
 use crate::servers::{Ours, wait_until};
 use crate::workspace;
 
-/// Each driver with its server, and whether it knows sockets.
+/// Each driver with its server, and whether the driver supports sockets.
 const ROWS: [(&str, &str, bool); 19] = [
     ("mysqlnd", "mariadb", true),
     ("mysqlclient", "mariadb", true),
@@ -44,14 +45,14 @@ const ROWS: [(&str, &str, bool); 19] = [
     ("go-redis", "redis", true),
     ("lettuce", "redis", false),
 ];
-/// How long a server waits for an idle connection, and how much longer we wait, in seconds.
+/// Time after which a server closes an idle connection, in seconds, and the longer time for which the loop pauses.
 const IDLE_S: u64 = 4;
 const PAUSE: Duration = Duration::from_secs(7);
 
 /// The options of the table.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Drivers; all if none is given
+    /// Names of drivers; all if none is given
     #[arg(value_name = "DRIVER")]
     names: Vec<String>,
 }
@@ -69,13 +70,13 @@ enum Way {
     Run,
 }
 
-/// A server, and the process that has taken its place after a restart.
+/// A server, and the process that has replaced it after a restart.
 struct Stage {
     server: Server,
     running: Option<Ours>,
 }
 
-/// Runs all, and prints a Markdown table.
+/// Runs all drivers, and prints a Markdown table.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let looptax = workspace::debug_looptax()?;
     println!(
@@ -129,7 +130,7 @@ fn is_alive(told: &[Answered]) -> bool {
     !told.iter().any(|it| matches!(it, Answered::Ended(_)))
 }
 
-/// The fate of each request, without its words.
+/// Returns the outcome of each request, without its message.
 fn fates(told: &[Answered]) -> Vec<u8> {
     let fate = |it: &Answered| match it {
         Answered::Served => 0,
@@ -153,7 +154,7 @@ fn words(told: &[Answered]) -> String {
 }
 
 impl Stage {
-    /// Has a driver ask, closes its connection, and has it ask twice more.
+    /// Makes a driver send a request, closes its connection, and makes it send two more.
     fn told(&mut self, name: &str, way: Way, ending: Ending, looptax: &Path) -> Result<(String, Vec<Answered>)> {
         let server = &self.server;
         let address = match way {
@@ -180,7 +181,7 @@ impl Stage {
         Ok((running.versions.clone(), told))
     }
 
-    /// Whether connections that ask nothing are closed from now on.
+    /// Sets whether the server closes idle connections from now on.
     fn limit_idle(&self, is_limited: bool) -> Result<()> {
         let mut talk = self.server.talk()?;
         let seconds = if is_limited { IDLE_S } else { 0 };
@@ -198,12 +199,12 @@ impl Stage {
                 talk.pipeline(&[words.to_vec()])?;
             }
         }
-        // A setting of a file takes a moment to arrive.
+        // A setting in a file takes effect only after a moment.
         thread::sleep(Duration::from_millis(300));
         Ok(())
     }
 
-    /// Ends the server as its unit would, and starts it again as it was started.
+    /// Ends the server as its systemd unit would, and starts it again with the same arguments.
     fn restart(&mut self) -> Result<()> {
         let pid = self.running.as_ref().map_or(self.server.pid(), |it| it.0.id());
         let read = |name: &str| std::fs::read(format!("/proc/{pid}/{name}")).with_context(|| format!("process {pid}"));
@@ -227,7 +228,7 @@ impl Stage {
         {
             command.uid(uid).gid(gid);
         }
-        // PostgreSQL takes an interrupt for what its unit does: it ends its sessions.
+        // For PostgreSQL, its unit sends an interrupt, which ends the sessions.
         let signal = if self.server.kind() == Kind::Postgres { Signal::INT } else { Signal::TERM };
         kill_process(Pid::from_raw(pid.cast_signed()).context("a process has a number")?, signal)?;
         if let Some(mut running) = self.running.take() {
@@ -236,7 +237,7 @@ impl Stage {
         wait_until("the server does not end", || Ok(!is_running(pid)))?;
         self.running = Some(Ours::start(&mut command)?);
         wait_until("the server does not come back", || Ok(self.server.talk().is_ok()))?;
-        // Redis has forgotten all.
+        // Redis has lost all its data.
         if self.server.kind() == Kind::Redis { self.server.fill(Kind::Redis) } else { Ok(()) }
     }
 }
@@ -246,7 +247,7 @@ fn is_running(pid: u32) -> bool {
     status.lines().any(|line| line.starts_with("State:") && !line.contains('Z'))
 }
 
-/// The arguments that a server was started with.
+/// Returns the arguments with which a server was started.
 fn arguments_of(server: &Server, words: &[String]) -> Vec<String> {
     let socket = server.socket().display().to_string();
     let (port, password) = (server.tcp().port().to_string(), server.password());

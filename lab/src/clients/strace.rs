@@ -1,43 +1,44 @@
-//! The output of strace, as a list of calls.
+//! Parses the output of strace into a list of calls.
 //!
-//! Pure. `strace -f -yy -s 1 -o FILE` gives a line per call, or two when another thread's call comes
-//! between its begin and its end.
+//! This file does no I/O. `strace -f -yy -s 1 -o FILE` prints a line per call, or two lines if a call of another thread
+//! comes between its beginning and its end.
 
 use std::collections::HashMap;
 
-/// The traced calls: everything that sends, receives, waits or wakes.
+/// The traced calls: all that send, receive, wait or wake.
 pub(crate) const CALLS: &str = "trace=network,read,write,readv,writev,poll,ppoll,select,pselect6,\
 epoll_wait,epoll_pwait,epoll_pwait2,epoll_ctl,futex,ioctl,fcntl,io_uring_enter";
 
-/// One system call, in the order of their begins.
+/// One system call. Calls are ordered by their beginning.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Call {
     pub(crate) thread: u32,
     pub(crate) name: String,
-    /// The arguments as printed, joined when the call has two lines.
+    /// The arguments as printed; joined if the call has two lines.
     pub(crate) arguments: String,
-    /// As printed: `30`, `-1 EAGAIN (Resource temporarily unavailable)`; empty when it never ended.
+    /// The result as printed: `30`, `-1 EAGAIN (Resource temporarily unavailable)`; empty if the call never ended.
     pub(crate) result: String,
 }
 
 impl Call {
-    /// The first argument, when it is a file descriptor: its number, and what it is.
+    /// Returns the first argument if it is a file descriptor: its number, and what it refers to.
     pub(crate) fn descriptor(&self) -> Option<(u32, &str)> {
         let (number, rest) = self.arguments.split_once('<')?;
         let end = rest.find([',', ')']).unwrap_or(rest.len());
         Some((number.parse().ok()?, &rest[..end]))
     }
 
-    /// Whether it is about a connection.
+    /// Returns whether the call uses a connection.
     pub(crate) fn is_on_socket(&self) -> bool {
         let kinds = ["TCP", "UNIX", "socket:"];
         self.descriptor().is_some_and(|(_, what)| kinds.iter().any(|kind| what.starts_with(kind)))
     }
 
-    /// The particulars beside its name, each in a word.
+    /// Returns details of the call in addition to its name, one word each.
     pub(crate) fn particulars(&self) -> Vec<&'static str> {
         let is_wait = self.name.contains("poll");
-        // The arguments of an epoll show what it found, those of a poll what it waited for.
+        // The arguments of an epoll call show the events that it found; those of a poll call show the events that it
+        // waited for.
         let only_out = self.arguments.contains("POLLOUT") && !self.arguments.contains("POLLIN");
         let all = [
             (self.arguments.contains("MSG_PEEK"), "peek"),
@@ -51,7 +52,7 @@ impl Call {
         holding.map(|(_, word)| word).collect()
     }
 
-    /// Bytes that went through, or whatever number came back.
+    /// Returns the number of transferred bytes, or any other number that the call returned.
     pub(crate) fn number(&self) -> i64 {
         let first = self.result.split(' ').next().unwrap_or_default();
         first.parse().unwrap_or(-1)

@@ -1,8 +1,8 @@
-//! `cargo lab clients tls`: which programs encrypt what they send over TCP and over the socket, when they are not asked
+//! `cargo lab clients tls`: which programs encrypt their connections over TCP and over the socket if they are not asked
 //! to.
 //!
-//! Each is asked for `Ssl_cipher` in its own session, of a MariaDB with TLS, and of MySQL if it is installed. While a
-//! session is open `looptax check` has to name it if it is encrypted, or this fails.
+//! Each program queries `Ssl_cipher` in its own session, on a MariaDB with TLS, and on MySQL if it is installed. While
+//! an encrypted session is open, `looptax check` has to list it, or the chore fails.
 
 use std::io::{BufRead, BufReader, Write};
 use std::path::{Path, PathBuf};
@@ -25,7 +25,7 @@ pub(crate) struct Options {
     root: Option<PathBuf>,
 }
 
-/// Where a session goes.
+/// The server and the transport of a session.
 struct Way<'a> {
     tcp: Option<u16>,
     socket: &'a str,
@@ -36,7 +36,7 @@ struct Way<'a> {
 /// A program and the arguments of a session that prints its cipher and stays open until its standard input ends.
 struct Program {
     name: &'static str,
-    /// Its version, printed with these arguments.
+    /// The arguments with which the program prints its version.
     version: &'static [&'static str],
     session: fn(&Way<'_>) -> Vec<String>,
 }
@@ -59,7 +59,7 @@ const PROGRAMS: [Program; 7] = [
     },
 ];
 
-/// Sent to all; only the command lines read it.
+/// The query, which is sent to all programs; only the command-line clients print its result.
 const ASK: &str = "SHOW STATUS LIKE 'Ssl_cipher'";
 
 fn client(way: &Way<'_>, more: &[&str]) -> Vec<String> {
@@ -108,7 +108,7 @@ fn python(way: &Way<'_>, module: &str) -> Vec<String> {
     vec!["-c".to_owned(), code]
 }
 
-/// Asks all, and prints a Markdown table.
+/// Runs all programs, and prints a Markdown table.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let root = options.root.as_deref();
     if root.is_some_and(|it| !std::env::temp_dir().starts_with(it)) {
@@ -157,16 +157,16 @@ struct Server<'a> {
     socket: &'a Path,
     user: &'a str,
     password: &'a str,
-    /// Whether the account may see what the server knows of sessions.
+    /// Whether the account may see the server's list of sessions.
     lists_sessions: bool,
 }
 
 impl Server<'_> {
-    /// A row for each program that is here; and how many sessions `check` was wrong about.
+    /// Prints a row for each installed program; returns the number of sessions about which `check` was wrong.
     fn ask_all(&self, looptax: &Path) -> Result<usize> {
         let mut n_wrong = 0;
         for program in &PROGRAMS {
-            // MySQL's own is a program of this machine.
+            // The program `mysql` of MySQL is always the one of this machine.
             let root = self.root.filter(|_| program.name != "mysql");
             let file = program.name.split(' ').next().unwrap_or_default();
             let Ok(version) = version(program_of(root, file), program.version) else {
@@ -209,7 +209,7 @@ impl Server<'_> {
         Ok(n_wrong)
     }
 
-    /// Reads what `check` prints while a session is open.
+    /// Returns the output of `check` while a session is open.
     fn checked(&self, looptax: &Path) -> Result<String> {
         let mut command = Command::new(looptax);
         command.args(["check", "--json", "--trust-peer", "--socket"]).arg(self.socket);
@@ -219,7 +219,7 @@ impl Server<'_> {
     }
 }
 
-/// The first word that looks like a version, or the whole first line.
+/// Returns the first word that looks like a version, or the whole first line.
 fn version(mut command: Command, args: &[&str]) -> Result<String> {
     let output = command.args(args).output().context("cannot start it")?;
     if !output.status.success() {

@@ -1,4 +1,4 @@
-//! `cargo lab clients trace`: every client on both arms under strace, reduced.
+//! `cargo lab clients trace`: runs every client on both arms under strace, and reduces the traces.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -15,16 +15,17 @@ use super::{model, reduce, strace};
 use crate::workspace;
 use looptax_experiment::servers::startable;
 
-/// Requests before those that count: drivers prepare at the fifth execution, run-times compile.
+/// Number of requests before the traced requests: drivers prepare a statement at its fifth execution, and language
+/// runtimes compile.
 const WARM_UP: usize = 500;
 
 /// The options of the trace.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Clients; all if none is given
+    /// Names of clients; all if none is given
     #[arg(value_name = "CLIENT")]
     names: Vec<String>,
-    /// Requests that count
+    /// Number of requests that are traced
     #[arg(long, value_name = "N", default_value_t = 1000, value_parser = clap::value_parser!(u32).range(10..=100_000))]
     requests: u32,
     /// Keep the result in clients/traces.toml
@@ -35,7 +36,7 @@ pub(crate) struct Options {
     raw: Option<std::path::PathBuf>,
 }
 
-/// Traces, prints the table, keeps it when asked to.
+/// Traces the clients, prints the table, and keeps the result if requested.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let mut clients = data::clients(&options.names)?;
     clients.sort_by_key(|client| client.servers.clone());
@@ -53,7 +54,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
                 .with_context(|| format!("cannot trace {}", client.name));
             match trace {
                 Ok(trace) => drop(traces.insert(client.name.clone(), trace)),
-                // One driver that is missing must not hide the others.
+                // A missing driver must not prevent the other drivers from being traced.
                 Err(error) => eprintln!("{error:#}"),
             }
         }
@@ -76,7 +77,8 @@ fn trace(client: &Client, server: &Server, relay: &Relay, n: usize, raw: &Path) 
         command
             .args(["-f", "-yy", "-qq", "-s", "1", "-e", strace::CALLS, "-o"])
             .arg(&file)
-            // Run-times make as many threads as there are cores: one, as under placement `same`.
+            // Language runtimes start as many threads as there are cores, so the client gets only one core, as under
+            // placement `same`.
             .args(["taskset", "--cpu-list", "0"])
             .args(client::arguments(&client.name, &address)?)
             .envs(server.environment());
@@ -98,7 +100,7 @@ fn trace(client: &Client, server: &Server, relay: &Relay, n: usize, raw: &Path) 
     })
 }
 
-/// A line per client and arm.
+/// Returns a table with one line for each client and arm.
 fn table(traces: &BTreeMap<String, Trace>) -> String {
     let mut text = String::from(
         "| client | arm | system calls of a request | share of the requests | exactly the model | calls per request |\n|---|---|---|---|---|---|\n",

@@ -1,4 +1,4 @@
-//! A server's own list of its clients: over which transport each came, and how many have come so far.
+//! A server's own list of its clients: the transport of each connection, and the number of connections so far.
 
 use anyhow::{Context, Result, bail};
 use looptax_bench::path::Conversation;
@@ -8,7 +8,7 @@ use looptax_wire::redis;
 use super::server::Server;
 use crate::servers::wait_until;
 
-/// Our connection, over which the server is asked.
+/// The connection over which this file queries the server.
 pub(crate) struct View {
     kind: Kind,
     talk: Conversation,
@@ -19,7 +19,7 @@ impl View {
         Ok(Self { kind: server.kind(), talk: server.talk()? })
     }
 
-    /// `socket` or `TCP` for every connection but this one.
+    /// Returns `socket` or `TCP` for every connection except this one.
     pub(crate) fn transports(&mut self) -> Result<Vec<String>> {
         let is_socket: Vec<bool> = match self.kind.protocol() {
             Some(Protocol::Mysql) => {
@@ -50,7 +50,7 @@ impl View {
         Ok(is_socket.into_iter().map(|it| word(it).to_owned()).collect())
     }
 
-    /// Connections so far, when all but this one have ended.
+    /// Returns the number of connections so far, after all connections except this one have ended.
     pub(crate) fn n_dials(&mut self) -> Result<u64> {
         let what = format!("a client of {} does not end", self.kind);
         wait_until(&what, || Ok(self.transports()?.is_empty()))?;

@@ -1,6 +1,6 @@
-//! The awkward connections that every dialect has to carry over.
+//! Connections with awkward names and values that every dialect has to express correctly.
 //!
-//! Pure. Each is a URL for `looptax dsn`, an account of that name and a socket in that folder.
+//! This file does no I/O. Each case is a URL for `looptax dsn`, an account with this name, and a socket in this folder.
 use looptax_model::dsn::Kind;
 
 #[derive(Debug)]
@@ -13,11 +13,12 @@ pub(crate) struct Case {
     pub(crate) database: Option<&'static str>,
     /// Folder of the socket, below the scratch folder.
     pub(crate) folder: &'static str,
-    /// Only Redis knows connections with a password and no user; here it has both.
+    /// Whether the user has a name on Redis. Only Redis supports connections with a password and no user; such a case
+    /// has both on the other servers.
     redis_user: bool,
 }
 
-/// With nothing awkward about it.
+/// Returns a case without anything awkward.
 const fn usual(name: &'static str, user: &'static str) -> Case {
     Case {
         name,
@@ -61,24 +62,26 @@ pub(crate) const CASES: &[Case] = &[
     at("socket path with percent signs and +", "percent", "100%25 %2f%+a"),
     at("socket path with capitals", "capitals", "Var/ÜBER"),
     at("socket path with marks", "paths", r#"a:b@c(d)&e;f=g#h?i"j$x\k`l"#),
-    // A list of hosts to libpq: the second one is a folder too, so that no name is looked up.
+    // libpq reads this path as a list of hosts. The second host is also a folder, so that libpq does not look up a
+    // name.
     at("socket path with a comma", "comma", "a,/b"),
 ];
 
-/// The ordinary account, to see what a host means.
+/// The ordinary account, for tests of how a driver interprets a host.
 pub(crate) const PLAIN: Case = usual("plain", "plain");
 
-/// The same with another password than it has.
+/// The ordinary account with a wrong password.
 pub(crate) const WRONG: Case = secret("wrong password", "plain", "wrong");
 
 impl Case {
-    /// Whether it makes a difference where only the socket counts: no other before it has the folder.
+    /// Returns whether the case is needed on a server where only the socket matters: it is the first case with its
+    /// folder.
     pub(crate) fn is_about_the_socket(&self) -> bool {
         let first = CASES.iter().find(|it| it.folder == self.folder);
         first.is_some_and(|it| it.user == self.user)
     }
 
-    /// The user's name in the URL.
+    /// Returns the user's name in the URL.
     pub(crate) fn user(&self, kind: Kind) -> Option<&'static str> {
         match kind {
             Kind::Memcached => None,
@@ -91,7 +94,7 @@ impl Case {
     pub(crate) fn password(&self, kind: Kind) -> Option<&'static str> {
         match kind {
             Kind::Memcached => None,
-            // SCRAM prepares passwords, by rules that know no picture (RFC 4013).
+            // SCRAM prepares passwords by rules that do not know emoji (RFC 4013).
             Kind::Ferretdb => self.password.map(|it| it.trim_end_matches('🔑')),
             _ => self.password,
         }
@@ -101,7 +104,7 @@ impl Case {
         match kind {
             Kind::Memcached => None,
             Kind::Redis | Kind::Valkey => self.database.map(|_| "3"),
-            // No name there may have a blank or a slash in it.
+            // On FerretDB, a database name must not contain a blank or a slash.
             Kind::Ferretdb => self.database.map(|_| "shop"),
             _ => self.database,
         }
@@ -123,7 +126,7 @@ impl Case {
     }
 }
 
-/// Every byte that is not a letter or digit as `%XX`.
+/// Replaces every byte that is not a letter or digit by `%XX`.
 fn encoded(text: &str) -> String {
     text.bytes()
         .map(|byte| match byte {

@@ -1,8 +1,8 @@
-//! The dialogue with a driver's program: a line of JSON for each question and answer.
+//! The dialogue with a driver's program: one line of JSON for each question, and one for each answer.
 
 use serde::{Deserialize, Serialize};
 
-/// A text, and what an application would know beside it.
+/// A connection text, and the values that an application would know in addition.
 #[derive(Debug, Clone, Serialize)]
 pub(crate) struct Job {
     pub(crate) text: String,
@@ -11,7 +11,7 @@ pub(crate) struct Job {
     pub(crate) database: Option<String>,
 }
 
-/// The versions of a driver, in its own words.
+/// The versions of a driver, as the driver reports them.
 #[derive(Debug, Clone, Deserialize)]
 pub(crate) struct Versions {
     pub(crate) driver: String,
@@ -21,7 +21,7 @@ pub(crate) struct Versions {
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Answer {
-    /// The server's answer about the connection.
+    /// The server's answer to the query about the connection.
     Seen(String),
     Error(String),
 }

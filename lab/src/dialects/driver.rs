@@ -1,4 +1,5 @@
-//! The drivers that are known, and one of them at work: texts in, what the server saw out.
+//! The list of drivers, and a driver at work: it gets connection texts, and returns what the server reports about each
+//! connection.
 
 use std::fs;
 use std::process::Command;
@@ -14,7 +15,7 @@ use super::server::Server;
 use crate::workspace;
 
 const KNOWN: &str = "clients/dialects/drivers.toml";
-/// Long enough for a connection that runs into each time limit of its driver.
+/// Time limit for one answer: long enough for a connection that reaches each time limit of its driver.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// The description of a driver.
@@ -24,7 +25,7 @@ pub(crate) struct Driver {
     pub(crate) kind: String,
     pub(crate) name: String,
     pub(crate) program: String,
-    /// Its text holds nothing but the socket.
+    /// Whether the driver's text contains only the socket.
     #[serde(default)]
     pub(crate) socket: bool,
     #[serde(default)]
@@ -33,7 +34,7 @@ pub(crate) struct Driver {
     nowhere: Option<String>,
 }
 
-/// All drivers; or those named, which then have to be known.
+/// Returns all drivers, or the named drivers; fails if a name is unknown.
 pub(crate) fn drivers(names: &[String]) -> Result<Vec<Driver>> {
     #[derive(Deserialize)]
     struct Known {
@@ -51,13 +52,13 @@ pub(crate) fn drivers(names: &[String]) -> Result<Vec<Driver>> {
 }
 
 impl Driver {
-    /// An ordinary connection to a host; `None` leaves the host out.
+    /// Returns the text of an ordinary connection to a host; `None` leaves the host out.
     pub(crate) fn plain(&self, host: Option<&str>, server: &Server) -> Result<String> {
         let login = judge::plain_login(server);
         self.text_for(host, server.port(), [&login.user, &login.password, &login.database])
     }
 
-    /// The same with this port, and user, password and database.
+    /// Returns the text of a connection to this host and port, with this user, password and database.
     pub(crate) fn text_for(&self, host: Option<&str>, port: u16, login: [&str; 3]) -> Result<String> {
         let (head, rest) = self.plain.split_once("[[").unwrap_or((&self.plain, ""));
         let text = match (rest.split_once("]]"), host) {
@@ -79,7 +80,7 @@ impl Driver {
             .replace("{DATABASE}", database))
     }
 
-    /// Has it connect with each text, in one process or in several.
+    /// Makes the driver connect with each text, in one process or in several.
     pub(crate) fn ask(&self, server: &Server, jobs: &[Job]) -> Result<(Versions, Vec<Answer>)> {
         if !self.each {
             return self.ask_at_once(server, jobs);
@@ -114,7 +115,7 @@ impl Driver {
         command.env("DIALECT_QUERY", judge::query(server.kind)).env("DIALECT_SCRATCH", server.scratch());
         let socket = server.socket();
         match self.kind.as_str() {
-            // The socket that the C libraries and PHP use if none is given.
+            // The socket that the C libraries and PHP use if the text does not contain one.
             "mysql" => {
                 command.env("MYSQL_UNIX_PORT", socket);
                 command.env("DIALECT_DEFAULT_SOCKET", socket);

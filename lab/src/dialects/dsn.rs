@@ -1,4 +1,4 @@
-//! The texts that `looptax dsn` prints for a case, one process for all the dialects of a kind.
+//! The texts that `looptax dsn` prints for a case. One process prints the texts of all dialects of a kind.
 
 use std::path::Path;
 use std::process::Command;
@@ -12,12 +12,12 @@ pub(crate) struct Entry {
     pub(crate) name: String,
     pub(crate) text: String,
     pub(crate) takes_now: String,
-    /// The fields that cannot be written in it.
+    /// The fields that cannot be written in this dialect.
     #[serde(default)]
     pub(crate) cannot: Vec<String>,
 }
 
-/// Asks for all dialects of the URL's kind.
+/// Runs `looptax dsn`; returns the texts of all dialects for the URL's kind.
 pub(crate) fn entries(looptax: &Path, url: &str, socket: &Path) -> Result<Vec<Entry>> {
     let mut command = Command::new(looptax);
     command.args(["dsn", url, "--for", "all", "--show-password", "--json", "--socket"]);

@@ -1,4 +1,4 @@
-//! The question to the server about a connection, and whether its answer is the right one.
+//! The query that asks the server about a connection, and the check of its answer.
 
 use std::net::SocketAddr;
 
@@ -8,8 +8,8 @@ use super::case::{Case, PLAIN};
 use super::dialogue::Answer;
 use super::server::Server;
 
-/// User and database in hexadecimal digits, since clients speak in various character sets; then where
-/// the server says that the client is.
+/// Query for user and database in hexadecimal digits, because clients use various character sets, and for the client's
+/// address as the server sees it.
 const MYSQL: &str = "SELECT CONCAT_WS(' ', HEX(CONVERT(CURRENT_USER() USING utf8mb4)), \
     IFNULL(HEX(CONVERT(DATABASE() USING utf8mb4)), '-'), \
     (SELECT HOST FROM information_schema.processlist WHERE ID = CONNECTION_ID()))";
@@ -19,7 +19,7 @@ const POSTGRES: &str = "SELECT concat_ws(' ', \
     (SELECT coalesce(host(client_addr), 'socket') FROM pg_stat_activity \
      WHERE pid = pg_backend_pid()))";
 
-/// The question, in SQL if the server knows SQL.
+/// Returns the query, in SQL if the server supports SQL.
 pub(crate) fn query(kind: Kind) -> &'static str {
     match kind {
         Kind::Mariadb | Kind::Mysql => MYSQL,
@@ -34,7 +34,7 @@ pub(crate) struct Login {
     pub(crate) database: String,
 }
 
-/// The login of [`super::driver::Driver::plain`].
+/// Returns the login of [`super::driver::Driver::plain`].
 pub(crate) fn plain_login(server: &Server) -> Login {
     let text = |part: Option<&str>| part.unwrap_or_default().to_owned();
     Login {
@@ -51,7 +51,7 @@ struct Connection {
     is_socket: bool,
 }
 
-/// `None` where the answer cannot be read.
+/// Parses an answer; `None` if it cannot be parsed.
 fn read(kind: Kind, seen: &str) -> Option<Connection> {
     match kind.protocol() {
         Some(Protocol::Mysql | Protocol::Postgres) => {
@@ -60,7 +60,7 @@ fn read(kind: Kind, seen: &str) -> Option<Connection> {
             Some(Connection {
                 user: user.to_owned(),
                 database: database.to_owned(),
-                // Over TCP MySQL adds the port.
+                // For a connection over TCP, MySQL adds the port.
                 is_socket: place == if kind == Kind::Postgres { "socket" } else { "localhost" },
             })
         }
@@ -84,7 +84,7 @@ fn read(kind: Kind, seen: &str) -> Option<Connection> {
             Some(Connection {
                 user: user.to_owned(),
                 database: database.to_owned(),
-                // FerretDB says `invalid AddrPort` of a client on its socket.
+                // For a client on its socket, FerretDB reports `invalid AddrPort`.
                 is_socket: place.parse::<SocketAddr>().is_err(),
             })
         }
@@ -95,7 +95,7 @@ fn read(kind: Kind, seen: &str) -> Option<Connection> {
 fn wanted(kind: Kind, case: &Case) -> Connection {
     let (user, database) = match kind.protocol() {
         Some(Protocol::Mysql) => (hex(&format!("{}@%", case.user)), case.database.map_or_else(|| "-".to_owned(), hex)),
-        // Without a database it is the one called like the user.
+        // Without a database, PostgreSQL uses the database with the user's name.
         Some(Protocol::Postgres) => (hex(case.user), hex(case.database.unwrap_or(case.user))),
         Some(Protocol::Redis) => {
             (case.user(kind).unwrap_or("default").to_owned(), case.database(kind).unwrap_or("0").to_owned())
@@ -115,7 +115,7 @@ fn hex(text: &str) -> String {
     digits.concat()
 }
 
-/// Returns what is wrong; `None` if the server saw what it should.
+/// Returns what is wrong with the answer; `None` if the server reported what it should.
 pub(crate) fn objection(kind: Kind, case: &Case, answer: &Answer) -> Option<String> {
     let seen = match answer {
         Answer::Seen(seen) => seen,
@@ -131,12 +131,12 @@ pub(crate) fn objection(kind: Kind, case: &Case, answer: &Answer) -> Option<Stri
     (found != wanted).then(|| format!("the server sees {found:?}, not {wanted:?}"))
 }
 
-/// Over which transport a connection to a host went, in the words of `looptax dsn`; `None` if the answer does not show
-/// it.
+/// Returns the transport of a connection to a host, as `looptax dsn` names it; `None` if the answer does not show the
+/// transport.
 pub(crate) fn transport(kind: Kind, answer: &Answer) -> Option<&'static str> {
     let is_socket = match answer {
         Answer::Seen(seen) => read(kind, seen.trim())?.is_socket,
-        // It looked for a socket and did not find one.
+        // The driver looked for a socket and did not find one.
         Answer::Error(words) if words.contains(".s.PGSQL.") || words.contains("through socket") => true,
         Answer::Error(_) => return None,
     };

@@ -1,8 +1,8 @@
-//! `cargo lab dialects`: real drivers connect with what `looptax dsn` prints, and the server says
-//! whether it was over the socket, as the right user, to the right database.
+//! `cargo lab dialects`: real drivers connect with the texts that `looptax dsn` prints, and the server reports whether
+//! each connection uses the socket, the right user and the right database.
 //!
-//! The drivers are in `clients/dialects/`; `clients/setup.sh` installs them. `--write` keeps which
-//! dialects are proved in `crates/advise/data/proved.toml`, which looptax reads when it is built.
+//! The drivers are in `clients/dialects/`; `clients/setup.sh` installs them. `--write` keeps the proved dialects in
+//! `crates/advise/data/proved.toml`, which looptax reads when it is built.
 
 mod case;
 pub(crate) mod dialogue;
@@ -27,14 +27,14 @@ use trial::Trial;
 
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Only these: names of dialects, or mysql, postgres, redis, memcached, mongodb
+    /// Try only these: names of dialects, or mysql, postgres, redis, memcached, mongodb
     names: Vec<String>,
     /// Keep the proved dialects in crates/advise/data/proved.toml
     #[arg(long)]
     write: bool,
 }
 
-/// The servers that stand for a kind of URL: each that is installed.
+/// The servers for each kind of URL; only the installed ones are used.
 const SERVERS: &[(&str, &[Kind])] = &[
     ("mysql", &[Kind::Mariadb, Kind::Mysql]),
     ("postgres", &[Kind::Postgres]),
@@ -43,7 +43,7 @@ const SERVERS: &[(&str, &[Kind])] = &[
     ("mongodb", &[Kind::Ferretdb]),
 ];
 
-/// Tries the drivers, prints a table of them, and fails when one disagrees.
+/// Tries the drivers, prints a table, and fails if a driver disagrees with looptax.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let drivers = driver::drivers(&options.names)?;
     let looptax = workspace::debug_looptax()?;
@@ -78,7 +78,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     bail!("{} objections:\n  {}", objections.len(), objections.join("\n  "))
 }
 
-/// A driver that does not even start keeps no other from its turn.
+/// Tries all drivers. A driver that does not start does not stop the others.
 fn try_all(looptax: &Path, kind: Kind, drivers: &[&Driver]) -> Result<Vec<Result<Trial>>> {
     let server = Server::start(looptax, kind)?;
     let printed = trial::Printed::by(looptax, &server)?;

@@ -1,6 +1,6 @@
-//! A driver's program at work: a job in, an answer out, a line of JSON each.
+//! A running driver's program: it gets a job and returns an answer, each as a line of JSON.
 //!
-//! Called by `driver`, with texts of `looptax dsn`, and by the oracle of spellings, with files.
+//! Called by `driver`, with texts of `looptax dsn`, and by the oracle for spellings, with files.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdin, Command, Stdio};
@@ -23,7 +23,7 @@ pub(crate) struct Program {
     patience: Duration,
 }
 
-/// The command that starts a program of `clients/dialects` for one dialect.
+/// Returns the command that starts a program of `clients/dialects` for one dialect.
 pub(crate) fn command(program: &str, dialect: &str) -> Result<Command> {
     let mut command = Command::new(workspace::root()?.join("clients/dialects/run"));
     command.args([program, dialect]).env("LC_ALL", "C.UTF-8");
@@ -31,7 +31,7 @@ pub(crate) fn command(program: &str, dialect: &str) -> Result<Command> {
 }
 
 impl Program {
-    /// Starts it and reads its first line. `patience` is how long it may take for one answer.
+    /// Starts the program and reads its first line. `patience` is the time limit for one answer.
     pub(crate) fn start(command: &mut Command, patience: Duration) -> Result<Self> {
         let mut child = command
             .stdin(Stdio::piped())
@@ -50,7 +50,7 @@ impl Program {
         let (tell, words) = channel();
         thread::spawn(move || {
             let mut bytes = Vec::new();
-            // The errors are reported if the program ends without an answer.
+            // The program's errors are reported if it ends without an answer.
             errors.read_to_end(&mut bytes).ok();
             tell.send(String::from_utf8_lossy(&bytes).into_owned()).ok();
         });
@@ -65,9 +65,10 @@ impl Program {
         bail!("it does not start: `{head}` {words}; clients/setup.sh installs what it needs")
     }
 
-    /// Hands it a job. `None` if it gave no answer: it has ended, or is killed because it took too long.
+    /// Sends a job to the program; returns `None` if the program gave no answer because it ended, or was killed because
+    /// it took too long.
     pub(crate) fn ask(&mut self, job: &Job) -> Result<Option<Answer>> {
-        // One that has ended is noticed by its missing answer.
+        // If the program has ended, its answer is missing; the code below notices that.
         writeln!(self.input, "{}", serde_json::to_string(job)?).ok();
         while let Ok(line) = self.lines.recv_timeout(self.patience) {
             // Other lines that a library prints are not answers.
@@ -78,11 +79,11 @@ impl Program {
         Ok(None)
     }
 
-    /// Ends it; how it ended, and what it printed on stderr.
+    /// Ends the program; returns how it ended, and what it printed on stderr.
     pub(crate) fn ended(&mut self) -> String {
         self.child.kill().ok();
         let status = self.child.wait().map_or_else(|error| error.to_string(), |it| it.to_string());
-        // A child of its own may keep stderr open.
+        // A child process of the program may keep stderr open.
         let words = self.words.recv_timeout(Duration::from_secs(1)).unwrap_or_default();
         format!("it ended ({status}): {words}")
     }
@@ -90,7 +91,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // One that has ended by itself needs no ending.
+        // The program may have ended already.
         self.child.kill().ok();
         self.child.wait().ok();
     }

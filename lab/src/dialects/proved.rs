@@ -1,4 +1,5 @@
-//! The proved dialects, as data for looptax and for the page that `cargo xtask docs` makes of it, and as a table.
+//! The proved dialects, as data for looptax and for the page that `cargo xtask docs` makes from the data, and as a
+//! table.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -15,7 +16,7 @@ const HEAD: &str = "# Which dialects real drivers have connected with, and a tex
     # changed since. Written by `cargo lab dialects --write`; not by hand. Those of php-fpm, http and\n\
     # uwsgi are what crates/advise/tests/web follows.\n";
 
-/// One dialect, as looptax reads it.
+/// One dialect, in the form that looptax reads.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 struct Proof {
     driver: String,
@@ -30,7 +31,7 @@ struct Proof {
 
 type Proofs = BTreeMap<String, BTreeMap<String, Proof>>;
 
-/// Puts what was tried beside the rest; what has failed is taken out.
+/// Replaces the results of the dialects that were tried, and keeps the rest; failed dialects are removed.
 pub(crate) fn keep(trials: &[Trial]) -> Result<()> {
     let path = workspace::root()?.join(FILE);
     let mut all: Proofs = match fs::read_to_string(&path) {

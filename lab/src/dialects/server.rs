@@ -1,7 +1,6 @@
 //! A private server with an account for each case, and its socket under awkward names.
 //!
-//! The awkward paths are links to the server's own socket: a client connects through them as through
-//! any path.
+//! The awkward paths are links to the server's own socket; a client connects through them as through any path.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -17,16 +16,16 @@ use looptax_model::dsn::{Kind, Protocol};
 use super::case::{CASES, Case, PLAIN};
 use crate::servers::Private;
 
-/// The key that memcached holds: its value says over which transport it was asked.
+/// The key in memcached. Its value is the transport over which it was requested.
 const KEY: &str = "looptax";
-/// Many clients in one after the other, some of which close late.
+/// Highest number of connections: many clients connect one after the other, and some close late.
 const CONNECTIONS: u32 = 64;
 
-/// A private server with the accounts of all cases. Runs until it is dropped.
+/// A private server with the accounts of all cases. It runs until it is dropped.
 pub(crate) struct Server {
     pub(crate) kind: Kind,
     main: Private,
-    /// A second server of that kind without a password, for a Redis that asks for none.
+    /// A second server of the same kind without a password, for Redis cases without a password.
     open: Option<Private>,
     folder: tempfile::TempDir,
 }
@@ -39,7 +38,7 @@ impl Server {
             kind,
             main: private()?,
             open: is_open.then(private).transpose()?,
-            // Without capitals, which are a separate case.
+            // The name of the folder has no capital letters, which are a separate case.
             folder: tempfile::Builder::new()
                 .prefix(&format!("looptax-dialects-{}", std::process::id()))
                 .rand_bytes(0)
@@ -49,7 +48,7 @@ impl Server {
         Ok(server)
     }
 
-    /// Kind and version, `redis 7.0.15`.
+    /// Returns kind and version, as in `redis 7.0.15`.
     pub(crate) fn name(&self) -> String {
         let version = self.main.version.split('-').next().unwrap_or_default();
         format!("{} {version}", self.main.kind.name())
@@ -67,14 +66,14 @@ impl Server {
         self.folder.path()
     }
 
-    /// The places where an administrator may log in, each with its password, one a line.
+    /// Returns the addresses at which an administrator can log in, each with its password, one per line.
     pub(crate) fn administrators(&self) -> String {
         let servers = self.open.iter().chain([&self.main]);
         let line = |it: &Private| format!("{} {}\n", it.socket.display(), it.login.password.reveal());
         servers.map(line).collect::<Vec<_>>().concat()
     }
 
-    /// The socket's path in this case, made if it is not there.
+    /// Returns the socket's path in this case; makes the path if it does not exist.
     pub(crate) fn path_for(&self, case: &Case) -> Result<PathBuf> {
         let folder = self.folder.path().join(case.folder);
         fs::create_dir_all(&folder)?;
@@ -122,7 +121,7 @@ fn accounts() -> impl Iterator<Item = &'static Case> {
     CASES.iter().chain(std::iter::once(&PLAIN))
 }
 
-/// For memory, a list of names without those that come twice.
+/// Returns the names of the databases, each once.
 fn databases() -> Vec<&'static str> {
     let mut names: Vec<&str> = accounts().filter_map(|it| it.database).collect();
     names.sort_unstable();
@@ -145,7 +144,8 @@ fn fill_mysql(server: &Private) -> Result<()> {
     Ok(())
 }
 
-/// Its local lines ask for a password as the others do; an account without one needs a line.
+/// Makes the accounts. PostgreSQL's rules for local connections ask for a password, as its other rules do; an account
+/// without a password needs its own rule.
 fn fill_postgres(server: &Private) -> Result<()> {
     let mut root = server.talk()?;
     let text = |value: &str| format!("'{}'", value.replace('\'', "''"));
@@ -171,7 +171,7 @@ fn fill_postgres(server: &Private) -> Result<()> {
     Ok(())
 }
 
-/// The user without a name has all the passwords at once.
+/// Makes the accounts. The user without a name has all passwords at the same time.
 fn fill_redis(server: &Private) -> Result<()> {
     for case in accounts() {
         let Some(password) = case.password.map(|it| format!(">{it}")) else {
@@ -184,7 +184,7 @@ fn fill_redis(server: &Private) -> Result<()> {
     Ok(())
 }
 
-/// An account is in a database, which is that of its URL.
+/// Makes the accounts. Each account is in the database of its URL.
 fn fill_mongodb(server: &Private) -> Result<()> {
     let mut root = server.talk()?;
     for case in accounts() {
@@ -203,7 +203,7 @@ fn send(server: &Private, commands: &[&[&str]]) -> Result<()> {
     Ok(())
 }
 
-/// Each of its processes listens on one transport only, and says which.
+/// Stores the key. Each memcached process listens on one transport only, and its value says which.
 fn fill_memcached(instance: &Instance) -> Result<()> {
     if let Some(socket) = &instance.socket {
         return set(UnixStream::connect(socket)?, "socket");

@@ -1,4 +1,4 @@
-//! One driver against one server: every case, then what a host means to it.
+//! Tests one driver against one server: first all cases, then how the driver interprets a host.
 
 use looptax_model::dsn::Kind;
 
@@ -13,15 +13,15 @@ use super::dsn::{self, Entry};
 use super::judge;
 use super::server::Server;
 
-/// A connection whose text is kept with the proof: a test of looptax sees by it that the
-/// dialect has changed since.
+/// A connection whose text is kept with the proof. A test of looptax compares it with the current text to find out
+/// whether the dialect has changed since.
 const SAMPLE_PASSWORD: &str = "p%40%2F%3A%25%3F%23%3B%24%27%22%5C%C3%BC";
 const SAMPLE_SOCKET: &str = "/run/a b/.s.PGSQL.5432";
 
-/// The texts that looptax prints, for all the dialects of a kind of server.
+/// The texts that looptax prints for all dialects of a kind of server.
 pub(crate) struct Printed {
     cases: Vec<(&'static Case, Vec<Entry>)>,
-    /// The claims for each host, and for a text without one.
+    /// The transport that looptax claims for each host, and for a text without a host.
     hosts: Vec<(Option<&'static str>, Vec<Entry>)>,
     samples: Vec<Entry>,
     wrong: Vec<Entry>,
@@ -56,11 +56,12 @@ pub(crate) struct Trial {
     pub(crate) server: String,
     pub(crate) versions: Versions,
     pub(crate) n_connected: usize,
-    /// Texts that looptax itself says cannot be written, and that do not work.
+    /// Number of texts that do not work and that looptax itself reports as impossible.
     pub(crate) n_refused: usize,
     pub(crate) n_cases: usize,
     pub(crate) sample: String,
-    /// Some texts work with it that do not with another character set of the server.
+    /// Whether the server uses utf8mb4 by default. Some texts that looptax reports as impossible work with it, because
+    /// they fail only with another character set of the server.
     has_utf8mb4: bool,
     objections: Vec<String>,
 }
@@ -69,7 +70,7 @@ impl Trial {
     pub(crate) fn run(driver: &Driver, server: &Server, printed: &Printed) -> Result<Self> {
         let is_wanted = |case: &Case| {
             let counts_socket = driver.socket || server.kind == Kind::Memcached;
-            // FerretDB accepts no login without a password.
+            // FerretDB does not accept a login without a password.
             let has_account = server.kind != Kind::Ferretdb || case.password.is_some();
             has_account && (!counts_socket || case.is_about_the_socket())
         };
@@ -79,7 +80,7 @@ impl Trial {
             cases.push((*case, login, dsn::named(entries, &driver.name)?));
         }
         let mut jobs: Vec<Job> = cases.iter().map(|(_, login, entry)| job(server, login, entry.text.clone())).collect();
-        // Who is let in with a wrong password proves nothing by the right one.
+        // If a server accepts a wrong password, a login with the right password proves nothing.
         let wrong = dsn::named(&printed.wrong, &driver.name)?;
         jobs.push(job(server, &WRONG, wrong.text.clone()));
         let mut hosts = Vec::new();
@@ -150,12 +151,12 @@ impl Trial {
         self.objections.push(objection);
     }
 
-    /// Lists what disagrees with the output of looptax.
+    /// Returns the results that disagree with the output of looptax.
     pub(crate) fn objections(&self) -> Vec<String> {
         self.objections.clone()
     }
 
-    /// Whether every text works, or is reported not to.
+    /// Returns whether every text works, or looptax reports that it does not.
     pub(crate) fn is_proved(&self) -> bool {
         self.objections.is_empty() && self.n_connected > 0
     }

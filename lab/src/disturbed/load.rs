@@ -1,6 +1,6 @@
-//! The disturbances: busy loops, a limit of CPU time, stops of the server.
+//! The disturbances: busy loops, a limit of CPU time, and stops of the server.
 //!
-//! Each is undone when its guard is dropped. Called by `real`.
+//! Each disturbance ends when its guard is dropped. Called by `real`.
 
 use std::fmt;
 use std::fs;
@@ -18,7 +18,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::coin::Coin;
 use crate::servers::Ours;
 
-/// A way to disturb.
+/// The kinds of disturbance.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Load {
     /// Two processes that do nothing but count
@@ -29,7 +29,7 @@ pub(crate) enum Load {
     Stops,
 }
 
-/// Half of each 100 ms, the kernel's default period.
+/// CPU quota: half of each 100 ms, which is the kernel's default period.
 const QUOTA_US: u32 = 50_000;
 const STOPPED_MS: [u64; 2] = [5, 40];
 const RUNNING_MS: [u64; 2] = [100, 500];
@@ -44,7 +44,7 @@ impl fmt::Display for Load {
     }
 }
 
-/// A disturbance that goes on until this is dropped.
+/// A disturbance that continues until it is dropped.
 pub(crate) struct Disturbing {
     load: Load,
     _busy: Vec<Ours>,
@@ -61,7 +61,7 @@ impl Disturbing {
         Ok(Self { load, _busy: busy, limit: (load == Load::Limit).then(Limit::set).transpose()?, stops: None })
     }
 
-    /// The program, under the limit if there is one.
+    /// Returns the command for a program, under the CPU limit if there is one.
     pub(crate) fn limited(&self, program: &str) -> Command {
         let Some(Limit { folder }) = &self.limit else {
             return Command::new(program);
@@ -72,7 +72,7 @@ impl Disturbing {
         command
     }
 
-    /// Begins to stop the servers that this process starts, where stops are wanted.
+    /// Begins to stop the servers that this process starts, if stops are the chosen disturbance.
     pub(crate) fn aim_at_servers_of(&mut self, ancestor: u32) {
         if self.load == Load::Stops {
             self.stops = Some(Stops::start(ancestor));
@@ -86,13 +86,13 @@ fn count() -> Result<Ours> {
     Ours::start(&mut command)
 }
 
-/// A separate control group with a limit.
+/// A separate control group with a CPU limit.
 struct Limit {
     folder: PathBuf,
 }
 
 impl Limit {
-    /// Of version 1 where its CPU controller is mounted, else of version 2.
+    /// Makes the group: with cgroup version 1 if its CPU controller is mounted, otherwise with version 2.
     fn set() -> Result<Self> {
         let name = format!("looptax-lab-{}", std::process::id());
         let first = PathBuf::from("/sys/fs/cgroup/cpu");
@@ -114,7 +114,7 @@ impl Limit {
 
 impl Drop for Limit {
     fn drop(&mut self) {
-        // The last process in it has only just ended.
+        // The folder cannot be removed until the last process in it has ended completely.
         for _ in 0..50 {
             if fs::remove_dir(&self.folder).is_ok() {
                 return;
@@ -125,7 +125,7 @@ impl Drop for Limit {
     }
 }
 
-/// A thread that stops servers and lets them run again.
+/// A thread that repeatedly stops servers and lets them run again.
 struct Stops {
     ends: Arc<AtomicBool>,
     thread: Option<JoinHandle<()>>,
@@ -147,7 +147,7 @@ impl Stops {
                 let servers = servers_of(ancestor).unwrap_or_default();
                 let tell = |signal| {
                     for server in &servers {
-                        // One that has ended needs no signal.
+                        // The server may have ended already.
                         kill_process(*server, signal).ok();
                     }
                 };
@@ -169,7 +169,7 @@ impl Drop for Stops {
     }
 }
 
-/// The Redis servers among the descendants of a process.
+/// Returns the Redis servers among the descendants of a process.
 fn servers_of(ancestor: u32) -> Result<Vec<Pid>> {
     let mut found = Vec::new();
     for pid in descendants_of(ancestor)? {
@@ -188,7 +188,7 @@ fn descendants_of(ancestor: u32) -> Result<Vec<u32>> {
         let Some(pid) = name.to_str().and_then(|name| name.parse::<u32>().ok()) else {
             continue;
         };
-        // PID (NAME) STATE PARENT …, and a name may hold brackets and blanks.
+        // The format is PID (NAME) STATE PARENT …; a name may contain brackets and blanks.
         let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
         let parent = stat.rsplit_once(") ").and_then(|(_, rest)| rest.split(' ').nth(1));
         parents.extend(parent.and_then(|it| it.parse::<u32>().ok()).map(|it| (pid, it)));

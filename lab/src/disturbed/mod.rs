@@ -1,7 +1,8 @@
-//! `cargo lab disturbed`: are verdicts right, and are there any, where others use the machine too?
+//! `cargo lab disturbed`: checks whether looptax reaches verdicts, and right ones, if other programs also use the
+//! machine.
 //!
-//! Simulations add arms, coins and disturbances to recorded noise; the real runs put busy loops, a CPU limit and
-//! stopped servers beside looptax. The figures belong into docs/src/results.
+//! Simulations add arms, coin flips and disturbances to recorded noise. The real runs put busy loops, a CPU limit and
+//! stopped servers beside looptax. The figures belong in docs/src/results.
 
 mod load;
 mod noise;

@@ -1,8 +1,9 @@
-//! Recorded noise: how the rates of an arm against itself scattered within each epoch.
+//! Recorded noise: the variation of an arm's rates within each epoch when the arm was compared with itself.
 //!
-//! A line of `lab/data/noise.txt` is an epoch: the trace's name, the shares of all CPU time that the hypervisor and
-//! others took, and the eight slices' ln rates less their mean, in the order of time; of some traces ln of the share of
-//! each slice in which either end ran, too. Noise that is common to an epoch meets both arms alike and is left out.
+//! Each line of `lab/data/noise.txt` is an epoch: the trace's name, the shares of all CPU time that the hypervisor and
+//! other programs took, and the ln rates of the eight slices minus their mean, in order of time. Some traces also have,
+//! for each slice, ln of the share of the slice in which either end ran. Noise that is common to a whole epoch affects
+//! both arms equally and is left out.
 
 use std::path::PathBuf;
 
@@ -12,9 +13,9 @@ use looptax_model::stats::{Slice, ln_cost, mean, noise_shares};
 use looptax_store::load;
 
 pub(crate) const SLICES: usize = 8;
-/// Before each slice, where it is pinned and short.
+/// Length of the guard before each slice, in nanoseconds, if the slice is pinned and short.
 const GUARD_NS: u64 = 10_000_000;
-/// A slice that hardly ran stays one number among others.
+/// Lowest share of a slice's time that counts as busy; it keeps ln finite for a slice that hardly ran.
 const LEAST_BUSY: f64 = 0.02;
 const FILE: &str = include_str!("../../data/noise.txt");
 
@@ -23,13 +24,13 @@ const FILE: &str = include_str!("../../data/noise.txt");
 pub(crate) struct Seen {
     pub(crate) steal_pct: f64,
     pub(crate) foreign_pct: f64,
-    /// ln rate of each slice, less their mean.
+    /// ln rate of each slice, minus the mean.
     pub(crate) ln_rates: [f64; SLICES],
-    /// ln of the share of each slice in which client or server ran, less their mean.
+    /// ln of the share of each slice in which client or server ran, minus the mean.
     pub(crate) ln_busy: Option<[f64; SLICES]>,
 }
 
-/// The epochs of a trace, in the order of time.
+/// Returns the epochs of a trace, in order of time.
 pub(crate) fn trace(name: &str) -> Result<Vec<Seen>> {
     let lines = FILE.lines().filter(|line| line.starts_with(name));
     let seen: Vec<Seen> = lines.map(parse).collect::<Result<_>>()?;
@@ -53,7 +54,7 @@ fn parse(line: &str) -> Result<Seen> {
     })
 }
 
-/// Prints the noise of the records' first comparisons, each named as its file.
+/// Prints the noise of the first comparison in each record; the name of a trace is that of its file.
 pub(crate) fn print(records: &[PathBuf]) -> Result<()> {
     for path in records {
         let record = load(path)?;
@@ -78,16 +79,16 @@ fn print_raw(name: &str, raw: &Raw) {
     }
 }
 
-/// Each value less their mean; empty if one is missing.
+/// Returns each value minus the mean; empty if a value is missing.
 fn centred(values: impl Iterator<Item = Option<f64>>) -> Vec<String> {
     let values: Vec<f64> = values.collect::<Option<_>>().unwrap_or_default();
     let common = mean(&values);
     values.iter().map(|it| format!("{:.4}", it - common)).collect()
 }
 
-/// ln of the share of the slice in which client or server ran, if each had the core to itself.
+/// Returns ln of the share of the slice in which client or server ran, if each had the core to itself.
 fn ln_busy(slice: &Slice) -> Option<f64> {
-    // The CPU times are of all requests, the guard's and the drain's included.
+    // The CPU times include all requests, also those of the guard and of the drain.
     let span_ns = GUARD_NS + slice.active_ns + slice.drain_ns;
     let ran_ns = slice.client_cpu_ns? + slice.server_cpu_ns?;
     Some((ran_ns as f64 / span_ns as f64).max(LEAST_BUSY).ln())

@@ -1,7 +1,7 @@
-//! Real disturbances beside real runs: how often an arm differs from itself, and how often the socket
-//! differs from TCP.
+//! Real runs under real disturbances: how often looptax reports that an arm differs from itself, and how often that
+//! the socket differs from TCP.
 //!
-//! Everything runs on private servers of looptax and is bounded in time; what disturbs ends with us.
+//! Everything runs on private servers of looptax and has a time limit; the disturbances end together with this process.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -17,7 +17,7 @@ use crate::{recorded, workspace};
 /// Options of `real`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Which disturbances
+    /// The disturbances to run under
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = Load::value_variants().to_vec())]
     load: Vec<Load>,
     /// Runs of each arm against itself, and of unix against tcp
@@ -31,7 +31,7 @@ pub(crate) struct Options {
     only: Option<Part>,
 }
 
-/// The two questions.
+/// The two questions that the runs answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 enum Part {
     /// Does an arm differ from itself?
@@ -40,10 +40,10 @@ enum Part {
     Power,
 }
 
-/// The longest that one run of looptax may take for each run that it was asked for.
+/// Time limit of looptax in seconds, for each run that it was asked for.
 const MOST_S: u32 = 90;
 
-/// Runs it, and prints a line per question and disturbance.
+/// Runs the measurements, and prints a line for each question and disturbance.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let looptax = workspace::looptax()?;
     let asks = |part| options.only.is_none_or(|only| only == part);
@@ -109,9 +109,9 @@ fn print_power(looptax: &Path, load: Load, n_runs: u32) -> Result<()> {
     Ok(())
 }
 
-/// Runs looptax with these arguments beside the disturbance, and returns its output.
+/// Runs looptax with these arguments during the disturbance, and returns its output.
 ///
-/// Its own exit code is not looked at: a busy machine is one of the answers.
+/// The exit code of looptax is not checked: "the machine is busy" is one of the expected results.
 fn beside(looptax: &Path, load: Load, words: &str, most_s: u32) -> Result<String> {
     let mut disturbing = Disturbing::start(load)?;
     let records = tempfile::tempdir().context("no folder for records")?;
@@ -131,7 +131,8 @@ fn beside(looptax: &Path, load: Load, words: &str, most_s: u32) -> Result<String
     String::from_utf8(ended.stdout).context("looptax prints no text")
 }
 
-/// [`Disturbing::start`] reports whether this machine has what a disturbance needs.
+/// These tests do not check the machine: [`Disturbing::start`] reports whether this machine has what a disturbance
+/// needs.
 #[cfg(test)]
 mod tests {
     use super::*;

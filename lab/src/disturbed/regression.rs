@@ -1,7 +1,7 @@
-//! Would taking the disturbance out of θ by regression help? A design that was tried and is not used.
+//! Tests whether it would help to remove the disturbance from θ by regression. This design was tried and is not used.
 //!
-//! The time in which neither end of a pinned pair ran, slice by slice, is the covariate. An arm against
-//! itself over recorded noise shows what each way does to the level and to the interval.
+//! The covariate is the time in which neither end of a pinned pair ran, in each slice. Comparisons of an arm with
+//! itself, over recorded noise, show the effect of each method on the error rate and on the interval.
 
 use std::fmt::Write;
 
@@ -14,14 +14,14 @@ use super::scene::{Dice, ORDER};
 const EPOCHS: [usize; 3] = [10, 20, 40];
 const ALPHA: f64 = 0.05;
 
-/// An epoch's θ and what the covariate differs by, by the same scheme.
+/// θ of an epoch, and the difference of the covariate between the arms, computed in the same way.
 #[derive(Clone, Copy)]
 struct Point {
     theta: f64,
     busy: f64,
 }
 
-/// Takes the covariate's part out of each θ.
+/// A function that removes the part explained by the covariate from each θ.
 type Adjust = fn(&[Point]) -> Vec<f64>;
 
 const WAYS: [(&str, Adjust); 3] = [
@@ -30,7 +30,7 @@ const WAYS: [(&str, Adjust); 3] = [
     ("centred, by the median of all slopes", centred),
 ];
 
-/// Prints false differences and half-widths of each way.
+/// Prints the false differences and the half-widths for each method.
 pub(crate) fn print(trace: &[Seen], n_runs: u64, first_seed: u64) -> Result<()> {
     println!(
         "An arm against itself beside other work, θ by regression: false differences in percent, half-width in points\n"
@@ -70,7 +70,7 @@ fn points(trace: &[Seen], n_epochs: usize, dice: &mut Dice) -> Result<Vec<Point>
     (0..n_epochs).map(point).collect()
 }
 
-/// The mean of the middle two of one arm's slices less that of the other's.
+/// Returns the mean of the middle two of one arm's slices minus that of the other arm's.
 fn contrast(values: &[f64; SLICES], coin: usize) -> f64 {
     let middle = |side: usize| {
         let of_side = ORDER.iter().zip(values).filter(|(turn, _)| **turn ^ coin == side);
@@ -80,7 +80,8 @@ fn contrast(values: &[f64; SLICES], coin: usize) -> f64 {
     middle(0) - middle(1)
 }
 
-/// Turning an epoch's labels turns both of its numbers, so that this keeps the sign symmetry.
+/// Fits a line through the origin. If an epoch's labels are swapped, both of its numbers change their sign, so this
+/// method keeps the sign symmetry.
 fn through_origin(points: &[Point]) -> Vec<f64> {
     let products: f64 = points.iter().map(|it| it.theta * it.busy).sum();
     let squares: f64 = points.iter().map(|it| it.busy * it.busy).sum();
@@ -88,7 +89,8 @@ fn through_origin(points: &[Point]) -> Vec<f64> {
     points.iter().map(|it| it.theta - slope * it.busy).collect()
 }
 
-/// Leaves in θ what the covariate differs by throughout, which the transport itself may have made.
+/// Centres the covariate. A constant difference of the covariate stays in θ, because the transport itself may have
+/// caused it.
 fn centred(points: &[Point]) -> Vec<f64> {
     let mut slopes = Vec::new();
     for (idx, one) in points.iter().enumerate() {

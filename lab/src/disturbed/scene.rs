@@ -1,7 +1,7 @@
-//! A machine that others use too, made up over recorded noise, with an effect that is known.
+//! A simulated machine that other programs also use, made from recorded noise, with a known effect.
 //!
-//! Deterministic from its seed. Draws the coin of every epoch as the load engine does; knows nothing
-//! of verdicts.
+//! The result depends only on the seed. The coin of every epoch is drawn as in the load engine. This file does not
+//! decide verdicts.
 
 use looptax_model::stats::{Epoch, Noise, Side, Slice};
 use rand_xoshiro::SplitMix64;
@@ -9,29 +9,29 @@ use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 use super::noise::{SLICES, Seen};
 
-/// Thue-Morse: which slices of an epoch are the other arm's, or the baseline's, by the coin.
+/// Thue-Morse order: which slices of an epoch belong to the other arm and which to the baseline, depending on the coin.
 pub(crate) const ORDER: [usize; SLICES] = [1, 0, 0, 1, 0, 1, 1, 0];
 const SLICE_MS: f64 = 50.0;
-/// Requests of a slice at the trace's own speed: so many that counting them adds no noise.
+/// Number of requests in a slice at the trace's own speed: so many that counting them adds no noise.
 const REQUESTS: f64 = 1e6;
-/// CPU time of a request at both ends, µs.
+/// CPU time of a request at both ends, in µs.
 const CPU_US: f64 = 12.0;
-/// Ticks of 10 ms in an epoch of two cores.
+/// Number of ticks of 10 ms in an epoch on two cores.
 const TICKS: f64 = 100.0;
-/// How long the core is away at a time.
+/// Range of the time for which the core is taken at once, in milliseconds.
 const AWAY_MS: [f64; 2] = [1.0, 8.0];
 
-/// When others take the machine.
+/// The times at which other programs take the machine.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum When {
     Never,
     Always,
-    /// In bursts of `on` epochs with `off` epochs between, on average.
+    /// In bursts of `on` epochs on average, with `off` epochs on average between them.
     Bursts {
         on: f64,
         off: f64,
     },
-    /// From the middle of the longest run on.
+    /// From the middle of the longest run to its end.
     SecondHalf,
 }
 
@@ -41,27 +41,27 @@ pub(crate) enum Who {
     Others,
 }
 
-/// The disturbances of the machine, and the truth.
+/// The disturbances of the machine, and the true effect.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Scene {
     pub(crate) when: When,
     pub(crate) who: Who,
-    /// Shares of the machine that are taken meanwhile, percent, drawn evenly for each epoch.
+    /// Range of the share of the machine that is taken during a disturbance, in percent; drawn evenly for each epoch.
     pub(crate) share_pct: [f64; 2],
-    /// θ without disturbance.
+    /// θ without a disturbance.
     pub(crate) theta: f64,
-    /// The amount that a disturbance adds to θ: it hits one arm more.
+    /// The amount that a disturbance adds to θ, because it affects one arm more.
     pub(crate) one_sided: f64,
-    /// Each arm's server changes its core now and then.
+    /// If given, each arm's server changes its core now and then.
     pub(crate) places: Option<Places>,
 }
 
-/// Two cores that a server may be on, of which one is the client's.
+/// Two cores on which a server may run; one of them is the client's core.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Places {
-    /// How many times as fast it is there.
+    /// The server's speed on the client's core, divided by its speed on the other core.
     pub(crate) ratio: f64,
-    /// Slices of an arm that it stays, on average.
+    /// Number of an arm's slices for which the server stays on a core, on average.
     pub(crate) stay: f64,
 }
 
@@ -72,7 +72,7 @@ impl Dice {
         Self(SplitMix64::seed_from_u64(seed))
     }
 
-    /// Evenly in [0, 1).
+    /// Draws a number evenly from [0, 1).
     fn uniform(&mut self) -> f64 {
         (self.0.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
     }
@@ -89,7 +89,7 @@ impl Dice {
         lo + (hi - lo) * self.uniform()
     }
 
-    /// Events in a time in which there are `expected` on average.
+    /// Draws the number of events in a time in which there are `expected` events on average.
     fn n_events(&mut self, expected: f64) -> u32 {
         let (mut left, mut n) = ((-expected).exp(), 0);
         let mut drawn = self.uniform();
@@ -105,7 +105,7 @@ impl Dice {
 }
 
 impl Scene {
-    /// A run of `n_epochs` over a part of `trace` that begins anywhere.
+    /// Returns a run of `n_epochs` over a part of `trace` that begins at a random position.
     pub(crate) fn epochs(&self, trace: &[Seen], n_epochs: usize, dice: &mut Dice) -> Vec<Epoch> {
         let start = dice.below(trace.len());
         let mut is_on = match self.when {
@@ -122,7 +122,8 @@ impl Scene {
                     is_on != (dice.uniform() < 1.0 / mean)
                 }
             };
-            // Noise of another stretch: were it that of the rates, CPU time would say what they say.
+            // The noise of the CPU time comes from another part of the trace. With the noise of the rates, CPU time
+            // would show the same as the rates.
             let [seen, cpu] = [idx, idx + trace.len() / 2].map(|idx| &trace[(start + idx) % trace.len()]);
             self.epoch(seen, cpu, is_on, dice)
         };
@@ -133,14 +134,14 @@ impl Scene {
         let share = if is_on { dice.between(self.share_pct) / 100.0 } else { 0.0 };
         let theta = self.theta + if is_on { self.one_sided } else { 0.0 };
         let coin = usize::from(dice.flip());
-        // Each epoch has separate connections, and so separate threads that serve them.
+        // Each epoch has its own connections, and therefore its own server threads.
         let mut is_near = if self.places.is_some() { [dice.flip(), dice.flip()] } else { [false; 2] };
         let slices = ORDER.iter().zip(seen.ln_rates.into_iter().zip(cpu.ln_rates)).map(|(turn, (noise, cpu_noise))| {
             let side = Side::BOTH[turn ^ coin];
             let effect = if side == Side::Other { -theta } else { 0.0 };
             let left = (1.0 - away_share(share, dice)).ln();
             let place = self.places.map_or(0.0, |places| places.ln_ratio(&mut is_near[side.idx()], dice));
-            // Waking another core costs time on both: half of what it costs in throughput.
+            // Waking a program on another core costs CPU time at both ends: half as much as it costs in throughput.
             let cpu_us = CPU_US * (cpu_noise - effect - place / 2.0).exp();
             slice(side, noise + effect + left + place, cpu_us)
         });
@@ -151,7 +152,7 @@ impl Scene {
         }
     }
 
-    /// The kernel's counts of it, and of the recorded noise, in whole ticks.
+    /// Returns the kernel's counts of this disturbance and of the recorded noise, in whole ticks.
     fn ticks(&self, seen: &Seen, share: f64, dice: &mut Dice) -> Noise {
         let mut counted = |pct: f64| (pct * TICKS / 100.0 + dice.uniform()).floor();
         let [steal, foreign] = match self.who {
@@ -178,7 +179,7 @@ impl Places {
     }
 }
 
-/// The part of a slice in which its core is away, `share` on average.
+/// Draws the part of a slice in which its core is taken, `share` on average.
 fn away_share(share: f64, dice: &mut Dice) -> f64 {
     if share == 0.0 {
         return 0.0;

@@ -1,4 +1,4 @@
-//! Thousands of simulated runs in each scene, judged as a run is.
+//! Thousands of simulated runs in each scene, with verdicts decided as in a real run.
 //!
 //! Prints the tables of docs/src/results.
 
@@ -18,7 +18,7 @@ use super::scene::{Dice, Places, Scene, When, Who};
 /// Options of `simulate`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Runs of each cell
+    /// Number of runs for each cell of the table
     #[arg(long, default_value_t = 1000)]
     runs: u64,
     /// Seed of the first run of each cell
@@ -138,18 +138,18 @@ fn table(options: &Options, cases: &[Case], cell: fn(&Tally, u64) -> String) -> 
 
 #[derive(Default)]
 struct Tally {
-    /// Runs that say that the other arm is slower, be it negligibly.
+    /// Number of runs that report the other arm as slower, even if only by a negligible amount.
     slower: u64,
-    /// Runs that say that it is faster.
+    /// Number of runs that report the other arm as faster.
     faster: u64,
-    /// Runs that say that one of the two takes more CPU time, where throughput says nothing.
+    /// Number of runs that report a difference in CPU time, but none in throughput.
     by_cpu: u64,
-    /// Of the slower and faster, the ones that say under which disturbance they were measured.
+    /// Number of slower and faster runs that also report the disturbance under which they were measured.
     with_disturbance: u64,
     epochs: usize,
-    /// Figures that are given of a difference, over the truth.
+    /// The reported figures of a difference, divided by the true difference.
     figures: Vec<f64>,
-    /// Of these, the ones whose interval holds the truth.
+    /// Number of these figures whose interval contains the true difference.
     n_held: u64,
 }
 
@@ -166,7 +166,8 @@ impl Tally {
 }
 
 impl Tally {
-    /// The figures: 97.0 of 100 runs, in the middle 1.02 times the truth, 95.5 % of the intervals hold it.
+    /// Returns a text such as: figures in 97.0 of 100 runs, 1.02 times the true difference in the median, and 95.5 % of
+    /// the intervals contain it.
     fn figures(&self, n_runs: u64) -> String {
         let mut figures = self.figures.clone();
         let n = figures.len() as f64;
@@ -207,8 +208,8 @@ fn tally(options: &Options, case: &Case, seen: &[Seen], analyses: &InterimAnalys
     tally
 }
 
-/// The answers at the interim analysis that ends the run, by throughput and else by CPU time, and after how many epochs
-/// that is.
+/// Returns the verdicts at the interim analysis that ends the run: by throughput, otherwise by CPU time. Also returns
+/// the number of epochs up to that analysis.
 fn judged(epochs: &[Epoch], analyses: &InterimAnalyses, can_move: bool) -> (Primary, Option<Direction>, usize) {
     for analysis in analyses.iter() {
         let input = Input {

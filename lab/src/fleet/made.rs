@@ -1,4 +1,5 @@
-//! The made-up fleet: hosts, pairs of clients and servers, what TCP truly costs each, and the lines of their reports.
+//! The simulated fleet: hosts, pairs of clients and servers, the true cost of TCP for each pair, and the lines of the
+//! hosts' reports.
 
 use std::collections::HashSet;
 
@@ -7,34 +8,34 @@ use rand_core::SeedableRng;
 use rand_distr::{Distribution, StandardNormal};
 use rand_xoshiro::Xoshiro256PlusPlus;
 
-/// Servers: what TCP adds to a request, mean and spread between machines in µs, and who asks them.
+/// The servers: name, time that TCP adds to a request (mean, and spread between machines, in µs), and client program.
 const SERVERS: [(&str, f64, f64, &str); 4] = [
     ("mariadb", 3.6, 0.7, "php-fpm"),
     ("postgres", 2.8, 0.4, "gunicorn"),
     ("redis", 2.5, 0.5, "php-fpm"),
     ("memcached", 2.4, 0.4, "php-fpm"),
 ];
-/// Kernels: what they add to every server's mean.
+/// The kernels, and the time that each adds to the mean of every server, in µs.
 const KERNELS: [(&str, f64); 3] = [("5.10.0-28", 0.5), ("6.1.0-18", 0.0), ("6.12.3", -0.2)];
 const CPUS: [&str; 4] = ["EPYC 7502P", "EPYC 9354P", "Xeon Gold 6230", "Xeon E5-2680 v4"];
-/// Mean and spread of the logarithm of requests per second.
+/// Mean and standard deviation of the logarithm of the requests per second.
 const RATES: (f64, f64) = (5.0, 1.7);
-/// Standard error of a measurement in µs; twelve epochs, so that t(11) is 2.201 at 5 %.
+/// Standard error of a measurement in µs. A measurement has twelve epochs, so t(11) is 2.201 at 5 %.
 const ERROR_US: f64 = 0.2;
 const EPOCHS: u64 = 12;
 const T: f64 = 2.201;
-/// Of a hundred pairs, those that are on the socket from the beginning.
+/// Percentage of the pairs that use the socket from the beginning.
 const ON_SOCKET: u32 = 40;
-/// Of a thousand pairs, those that move to the socket before the last look, and those that fell back.
+/// Pairs per thousand that move to the socket before the last report, and pairs per thousand that return to TCP.
 const MOVE: u32 = 20;
 const FALL: u32 = 1;
-/// The clients named first.
+/// Number of clients at the top of the ranking that are compared.
 pub(super) const N_TOP: usize = 20;
 const DAY_MS: i64 = 86_400_000;
-/// The last look: 2026-11-20, noon, UTC.
+/// Time of the last report: 2026-11-20, noon, UTC.
 const LAST_MS: i64 = 1_795_176_000_000;
 
-/// How large, and what it follows from.
+/// The size of the fleet, and the seed from which it is made.
 #[derive(Clone, Copy)]
 pub(super) struct Shape {
     pub(super) n_hosts: u32,
@@ -59,7 +60,7 @@ struct Pair {
     server: &'static str,
     client: &'static str,
     requests_per_s: f64,
-    /// The time that TCP truly adds, and the measurement of it, in µs.
+    /// The time that TCP really adds, in µs; `measured_us` is the measurement of this time.
     truth_us: f64,
     measured_us: f64,
     way: Way,
@@ -69,9 +70,9 @@ struct Pair {
 enum Way {
     Socket,
     Tcp,
-    /// To the socket before the last look.
+    /// The pair moves to the socket before the last report.
     Moves,
-    /// It was on the socket until the last look.
+    /// The pair uses the socket until the last report, in which it uses TCP again.
     Falls,
 }
 
@@ -104,7 +105,7 @@ impl Made {
         let mut hosts: Vec<Host> = hosts.collect();
         let mut busiest: Vec<&mut Host> = hosts.iter_mut().collect();
         busiest.sort_by(|one, other| other.requests_per_s().total_cmp(&one.requests_per_s()));
-        // Half of them are the busiest, the others come by lot.
+        // Half of the measured hosts are the busiest; the others are chosen at random.
         let n_measured = shape.n_hosts / shape.one_measured_in;
         for (rank, host) in busiest.into_iter().enumerate() {
             let lot = mixed(rank as u32, 10) % (2 * shape.one_measured_in);
@@ -113,7 +114,7 @@ impl Made {
         Self { shape, hosts }
     }
 
-    /// The lines of a host's look.
+    /// Returns the lines of one report of a host.
     pub(super) fn report(&mut self, host_idx: u32, look: u32) -> Lines {
         let host = &self.hosts[host_idx as usize];
         let is_last = look + 1 == self.shape.n_looks;
@@ -227,7 +228,7 @@ fn way(lot: u32) -> Way {
     }
 }
 
-/// A number that looks random, the same for the same host and question.
+/// Returns a number that looks random, but is always the same for the same host and question.
 fn mixed(host: u32, question: u32) -> u32 {
     let mut word = u64::from(host) << 32 | u64::from(question);
     word = (word ^ (word >> 31)).wrapping_mul(0x7fb5_d329_728e_a185);
@@ -284,7 +285,7 @@ fn text(words: &str) -> Value {
     Value::Text(words.to_owned())
 }
 
-/// A row with these values; the others are nothing.
+/// Makes a row with these values; the other columns are empty.
 fn row(table: &Table, common: &[(&str, Value)], values: &[(&str, Value)]) -> Row {
     let value = |column: &Column| {
         let mut given = common.iter().chain(values);

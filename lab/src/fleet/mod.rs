@@ -1,8 +1,8 @@
-//! `cargo lab fleet`: a made-up fleet with known truth goes through a real collector, and the report is compared with
-//! that truth.
+//! `cargo lab fleet`: loads a simulated fleet with known truth into a real collector, and compares the report with the
+//! truth.
 //!
-//! The collector is one that runs, with its own database. The figures belong into docs/src/results with date and
-//! machine.
+//! The collector must already run, with a database that is used only for this. The figures belong in docs/src/results,
+//! with date and machine.
 
 mod made;
 
@@ -24,13 +24,13 @@ pub(crate) struct Options {
     /// The collector, an empty database: clickhouse://…, postgres://…
     #[arg(value_name = "DESTINATION")]
     destination: String,
-    /// Machines
+    /// Number of machines
     #[arg(long, default_value_t = 100_000)]
     hosts: u32,
     /// Looks at each of them, evenly over a year
     #[arg(long, default_value_t = 12)]
     looks: u32,
-    /// One machine in this many has measured: half of these are the busiest, half are chosen at random
+    /// One in this many machines has measured; half of these are the busiest, half are chosen at random
     #[arg(long, default_value_t = 100)]
     one_measured_in: u32,
     /// The seed of all random numbers
@@ -118,7 +118,7 @@ fn finished(command: &mut Command) -> Result<Vec<u8>> {
     Ok(ended.stdout)
 }
 
-/// Prints the report's figures beside the truth.
+/// Prints the report's figures next to the true figures.
 fn compare(fleet: &Fleet, made: &Made) {
     let truth = made.truth();
     let is_equal = |said: u64, is: u64| if said == is { "right" } else { "WRONG" };

@@ -1,5 +1,6 @@
-//! Random accounts of MariaDB, MySQL and PostgreSQL: the tests of `looptax check` compare its answers with the servers'
-//! own clients, and follow its advice; here it is many of them, or the table of the docs.
+//! Random accounts of MariaDB, MySQL and PostgreSQL. The tests of `looptax check` compare its answers with the servers'
+//! own clients, and follow its advice; this oracle runs these tests with many accounts, or prints the table of the
+//! docs.
 
 use anyhow::Result;
 
@@ -8,17 +9,17 @@ use crate::workspace::{cargo, run_to_success};
 /// The options of this oracle.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// How many of each server
+    /// Number of accounts for each server
     #[arg(long, default_value_t = 500)]
     pairs: u64,
-    /// Repeat the accounts of an earlier run; an odd one is MySQL with partial revokes
+    /// Repeat the accounts of an earlier run; with an odd seed, MySQL has partial revokes
     #[arg(long, default_value_t = 20)]
     seed: u64,
-    /// The tests' name: `accounts_of_mariadb`, `accounts_of_mysql`, `roles_of_postgres`, `ways_to_a_socket`; or
+    /// The name of the tests: `accounts_of_mariadb`, `accounts_of_mysql`, `roles_of_postgres`, `ways_to_a_socket`; or
     /// `r49_check_is_right_of_random_queues`, which stops a server and connects to it
     #[arg(long, default_value = "r20_check_is_right_of_random")]
     only: String,
-    /// Print the table of the docs, with the claim and the truth of each situation, and stop
+    /// Print the table of the docs, with looptax's claim and the truth for each situation, and stop
     #[arg(long)]
     table: bool,
 }
@@ -26,7 +27,8 @@ pub(crate) struct Options {
 /// The test that makes the table.
 const TABLE: &str = "r20_what_check_says_of_each_account";
 
-/// Runs them. A wrong answer, or advice that does not end what it is about, is a failure, told with its account.
+/// Runs the tests. Fails if an answer is wrong, or if advice does not solve the problem that it is about; prints the
+/// account.
 pub(super) fn run(options: &Options) -> Result<()> {
     let only = if options.table { TABLE } else { &options.only };
     run_to_success(

@@ -1,4 +1,4 @@
-//! A private PostgreSQL that is asked which logins its rules accept.
+//! A private PostgreSQL that shows which logins its rules accept.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -20,16 +20,16 @@ use tempfile::TempDir;
 use crate::servers::{Ours, wait_until};
 use crate::workspace::run_to_success;
 
-/// Logins of a file that are compared with the evaluator, over either transport.
+/// Number of logins per file for which the server's first answer is compared with the evaluator's, over each transport.
 const ASKED: usize = 16;
-/// Logins of a file that are tried in earnest.
+/// Number of logins per file that are completed.
 const TRIED: usize = 8;
-/// Roles whose password is kept in the form of `md5`.
+/// Roles whose password is stored as an md5 hash.
 const OLD: [&str; 2] = ["alice", "shop"];
 
-/// The server, and a connection that was there before any rules.
+/// The server, and a connection that was opened before any rules were set.
 pub(super) struct Live {
-    // In the order of their end.
+    // The order of these fields is the order in which they are dropped.
     admin: Conversation,
     _server: Ours,
     folder: TempDir,
@@ -39,8 +39,8 @@ pub(super) struct Live {
 }
 
 impl Live {
-    /// One with a role and a database of each name, the password `right`; with TLS and with room for
-    /// replication, which looptax's own private servers have not.
+    /// Starts a server that has a role and a database for each name, with the password `right`. It also has TLS and
+    /// allows replication connections, which looptax's own private servers do not.
     pub(super) fn start() -> Result<Self> {
         let postgres = find_binary(Kind::Postgres).context("PostgreSQL is not installed")?;
         let folder = TempDir::new()?;
@@ -84,12 +84,12 @@ impl Live {
             live.execute(&format!("CREATE ROLE \"{name}\" LOGIN REPLICATION PASSWORD 'right'"))?;
             live.execute(&format!("CREATE DATABASE \"{name}\""))?;
         }
-        // Who does not exist is asked as if the password were kept so.
+        // For a user that does not exist, the server asks for the password in this form.
         live.execute("ALTER SYSTEM SET password_encryption = 'md5'")?;
         Ok(live)
     }
 
-    /// `postgres 15.18`.
+    /// Returns kind and version, as in `postgres 15.18`.
     pub(super) fn name(&self) -> String {
         format!("postgres {}", self.admin.server_version())
     }
@@ -98,12 +98,12 @@ impl Live {
         self.tcp.port()
     }
 
-    /// Of its socket.
+    /// Returns the folder of the socket.
     pub(super) fn folder(&self) -> String {
         self.folder.path().to_string_lossy().into_owned()
     }
 
-    /// Writes the maps of system users; [`Self::rule`] loads them.
+    /// Writes the maps of system users; [`Self::rule`] makes the server load them.
     pub(super) fn map(&self, lines: &str) -> Result<()> {
         Ok(fs::write(self.folder.path().join("data/pg_ident.conf"), lines)?)
     }
@@ -127,7 +127,7 @@ impl Live {
         wait_until("the rules were not loaded", || Ok(self.ask(loaded)? != before))
     }
 
-    /// Checks that the server asks first for what the evaluator expects.
+    /// Checks that the server's first request is the one that the evaluator expects.
     pub(super) fn hold_against(&mut self, file: &File, logins: &[Login<'_>]) -> Result<()> {
         let plain = Transport::Tcp { is_v6: false, wrap: Wrap::Plain };
         for login in logins.iter().take(ASKED) {
@@ -144,7 +144,8 @@ impl Live {
         Ok(())
     }
 
-    /// The first message after ours: the number of an authentication, or an error's words.
+    /// Sends the first message of a login, and returns the answer: the number of the authentication request, or the
+    /// text of an error.
     ///
     /// # Source
     /// postgresql.org/docs/current/protocol-message-formats.html: `StartupMessage`, `AuthenticationOk` and those
@@ -169,7 +170,7 @@ impl Live {
         }
     }
 
-    /// Logins in earnest end alike over the socket, TCP and TLS.
+    /// Checks that completed logins have the same result over the socket, TCP and TLS.
     pub(super) fn compare(&mut self, logins: &[Login<'_>]) -> Result<()> {
         for login in logins.iter().take(TRIED) {
             for password in ["right", "wrong"] {
@@ -188,7 +189,7 @@ impl Live {
         Ok(())
     }
 
-    /// How a login with psql ends: the role, or the error, without the words that name the transport.
+    /// Returns the result of a login with psql: the role, or the error without the words that name the transport.
     fn end(&self, login: Login<'_>, password: &str, host: &str, sslmode: &str) -> Result<String> {
         let quoted = |text: &str| format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"));
         let what = match login.database {
@@ -220,7 +221,7 @@ impl Live {
     }
 }
 
-/// The user that PostgreSQL runs as where we are root, which it does not like.
+/// Returns the user that runs PostgreSQL if this process is root, because PostgreSQL refuses to run as root.
 fn owner() -> Result<Option<(u32, u32)>> {
     if !rustix::process::geteuid().is_root() {
         return Ok(None);
@@ -248,13 +249,13 @@ fn first_message(mut stream: impl Read + Write, message: &[u8]) -> Result<String
     }
 }
 
-/// Whether this is how a server that decides so begins.
+/// Checks whether the server's first answer `seen` matches the evaluator's decision.
 fn is_so(said: &Answer, seen: &str, user: &str) -> bool {
     match said {
         Answer::Refused => seen.contains("pg_hba.conf"),
         Answer::Asked("trust", _) => seen == "0",
         Answer::Asked("password", _) => seen == "3",
-        // A role with a better secret is asked for that one.
+        // If the role's password is stored for SCRAM, the server asks for SCRAM instead of md5.
         Answer::Asked("md5", _) if NAMES.contains(&user) && !OLD.contains(&user) => seen == "10",
         Answer::Asked("md5", _) => seen == "5",
         Answer::Asked("scram-sha-256", _) => seen == "10",

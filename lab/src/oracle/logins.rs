@@ -1,7 +1,8 @@
-//! Random `pg_hba.conf` files: a moved connection lets the same logins in over the socket as over TCP, and no others.
+//! Random `pg_hba.conf` files. With the lines for a moved connection, the server must accept the same logins over the
+//! socket as over TCP, and no others.
 //!
-//! Two say so: an evaluator that is written from PostgreSQL's documentation, for each file and each login that it can
-//! tell apart, and for some of the files a PostgreSQL.
+//! This is checked in two ways: by an evaluator that is written from PostgreSQL's documentation, for each file and each
+//! login that the file can distinguish; and, for some of the files, by a PostgreSQL.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::Instant;
@@ -17,10 +18,10 @@ use crate::coin::Coin;
 /// Options of `logins`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
-    /// Files
+    /// Number of files
     #[arg(long, default_value_t = 2_000)]
     files: usize,
-    /// The seed of the random numbers; another one each time if not given
+    /// The seed of the random numbers; random if not given
     #[arg(long)]
     seed: Option<u64>,
     /// Files that are also tested with a private PostgreSQL
@@ -28,10 +29,11 @@ pub(crate) struct Options {
     live: usize,
 }
 
-/// Tries of what a file does not show: the members of a role, the names that a pattern matches.
+/// Number of random choices for facts that a file does not show: the members of a role, the names that a pattern
+/// matches.
 const WORLDS: u64 = 16;
 
-/// Runs it; fails at the first login that ends otherwise.
+/// Runs the comparison; fails at the first login with a different result.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let coin = Coin::new(options.seed)?;
     println!("seed {}", coin.seed);
@@ -47,7 +49,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
         let is_moved = is_moved(&file, families)?;
         n_moved += usize::from(is_moved);
         n_plain += usize::from(file.is_plain());
-        // The socket, and TCP in three wraps.
+        // Over the socket, and over TCP: plain, with TLS and with GSS encryption.
         n_logins += file.logins().len() * families.len() * 4 * worlds as usize;
         match seen {
             Some((login, transport)) if is_moved => {
@@ -73,7 +75,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 fn is_moved(file: &File, families: &[bool]) -> Result<bool> {
     let origins: Vec<_> = families.iter().map(|is_v6| origin(*is_v6)).collect();
     let hba = Hba::parse(&file.text);
-    // A list in another file may be one that the server refuses, so that its line is not understood.
+    // The server may refuse a list in another file; then the line with the list is not understood.
     let has_list = file.text.contains("@names");
     if let Some(number) = hba.unread.first().filter(|_| !has_list) {
         bail!("cannot parse line {number}:\n{}", file.text);

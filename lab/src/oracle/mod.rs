@@ -1,4 +1,4 @@
-//! `cargo lab oracle`: random cases, and somebody independent who says what is right.
+//! `cargo lab oracle`: random cases, and an independent program that decides what is right.
 
 mod accounts;
 mod faults;
@@ -19,17 +19,18 @@ pub(crate) enum Chore {
     /// Whether a switch, the spool and the processes of `run` keep their promises if any call fails, or no call follows
     /// it
     Faults(faults::Options),
-    /// Whether `looptax check` is right about random parameters of libpq, by libpq 13 to 18
+    /// Whether `looptax check` is right about random parameters of libpq, according to libpq 13 to 18
     Libpq(libpq::Options),
-    /// Whether a login that `looptax run` moves to the socket ends as over TCP, for random rules of PostgreSQL
+    /// Whether a login that `looptax run` moves to the socket has the same result as over TCP, for random PostgreSQL
+    /// rules
     Logins(logins::Options),
-    /// Whether random programs over sockets get the same under `looptax run` as over TCP
+    /// Whether random programs get the same results under `looptax run` as over TCP
     Programs(programs::Options),
-    /// Whether looptax reads a file with random settings as the driver does, and its edits reach the socket
+    /// Whether looptax reads files with random settings as the driver does, and its edits lead to the socket
     Spellings(spellings::Options),
-    /// Whether `looptax switch` leaves random projects, with real applications and servers, moved and proved or as they were
+    /// Whether `looptax switch` leaves random projects with real applications either moved and proved, or unchanged
     Projects(projects::Options),
-    /// Whether `looptax switch` says "moved, and proved" about made-up machines if, and only if, that is true
+    /// Whether `looptax switch` reports "moved, and proved" for random machines if, and only if, that is true
     Proofs(proofs::Options),
 }
 

@@ -1,5 +1,5 @@
-//! Random programs over sockets, plain over TCP and under `looptax run`: the tests of the redirect compare their
-//! results; here it is many of them.
+//! Random programs that use sockets, directly over TCP and under `looptax run`. The tests of the redirect compare their
+//! results; this oracle runs these tests with many programs.
 
 use anyhow::Result;
 
@@ -11,7 +11,7 @@ pub(crate) struct Options {
     /// How many programs
     #[arg(long, default_value_t = 10_000)]
     programs: u64,
-    /// How many programs of two or three threads, by looptax's own queues and by what `clients/setup.sh` installs
+    /// How many programs of two or three threads, with looptax's own queues and with the runtimes of `clients/setup.sh`
     #[arg(long, default_value_t = 5_000)]
     threaded: u64,
     /// Repeat the programs of an earlier run
@@ -22,7 +22,7 @@ pub(crate) struct Options {
     table: bool,
 }
 
-/// Runs them. An undocumented difference is a failure, told with its program.
+/// Runs the tests. An undocumented difference is a failure; the program is printed.
 pub(super) fn run(options: &Options) -> Result<()> {
     let [programs, threaded, seed] = [options.programs, options.threaded, options.seed].map(|it| it.to_string());
     let others = workspace::root()?.join("clients/run").display().to_string();

@@ -1,6 +1,6 @@
-//! A case: which peer does which work over how many connections, and the requirements for looptax.
+//! A case: the peer, its work, the number of connections, and the requirements for looptax.
 //!
-//! Types only; the table is in `cases.toml`, what is done with it in `driver`.
+//! This file contains only types; the table is in `cases.toml`, and `driver` measures the cases.
 
 use looptax_model::dsn::{Arm, Kind};
 use serde::Deserialize;
@@ -18,45 +18,45 @@ pub(crate) struct Case {
     pub(crate) work: Work,
     pub(crate) connections: u32,
     pub(crate) place: Place,
-    /// Whether each request has a separate connection.
+    /// Whether each request has its own connection.
     #[serde(default)]
     pub(crate) reconnects: bool,
-    /// Another server than the usual one of this work.
+    /// A server to use instead of the usual one for this work.
     pub(crate) server: Option<Kind>,
-    /// The arguments of looptax beside target, connections, placement and length.
+    /// Arguments of looptax in addition to target, connections, placement and length.
     pub(crate) looptax: String,
     pub(crate) wanted: Wanted,
-    /// Whether only `looptax watch` is compared with it.
+    /// Whether the case is only for the comparison with `looptax watch`.
     #[serde(default)]
     pub(crate) is_for_eyes: bool,
-    /// Enough rounds, where more would only take time.
+    /// Highest number of rounds, if more rounds would only take time.
     pub(crate) most_rounds: Option<u32>,
-    /// Whether the short run has it.
+    /// Whether the short run includes this case.
     #[serde(default)]
     pub(crate) is_short: bool,
 }
 
-/// Where server and load generator run.
+/// The cores on which server and load generator run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Place {
-    /// Both on one core.
+    /// Server and load generator on one core.
     OneCore,
     /// The server on one core, the load generator on another.
     Split,
     Free,
 }
 
-/// The requirements for looptax; every figure is looptax's over the peer's.
+/// The requirements for looptax. Each figure is a ratio: looptax's result divided by the peer's.
 #[derive(Debug, Clone, Copy, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Wanted {
     pub(crate) throughput: Throughput,
-    /// Client CPU time in user mode per request, at most.
+    /// Highest ratio of the client CPU time in user mode per request.
     pub(crate) user_cpu: Option<f64>,
-    /// Peak memory of the process, at most.
+    /// Highest ratio of the peak memory of the process.
     pub(crate) memory: Option<f64>,
-    /// Median latency, at most.
+    /// Highest ratio of the median latency.
     pub(crate) p50: Option<f64>,
 }
 
@@ -64,22 +64,22 @@ pub(crate) struct Wanted {
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Throughput {
-    /// A ratio that is shown and not judged.
+    /// The ratio is shown, but there is no requirement.
     Shown,
-    /// No ratio, because the scheduler decides: the ranges of rates over 1 s, side by side.
+    /// No ratio, because the scheduler determines it: the ranges of the rates over 1 s are shown side by side.
     Ranges,
-    /// At least this ratio.
+    /// The ratio must be at least this.
     #[serde(untagged)]
     AtLeast(f64),
 }
 
 impl Case {
-    /// The private server that both ask; `None` where each has its own, or nginx is asked.
+    /// Returns the kind of the private server that both load; `None` if each has its own server, or if both load nginx.
     pub(crate) fn kind(&self) -> Option<Kind> {
         self.server.or_else(|| self.work.kind())
     }
 
-    /// The ways that the peer knows.
+    /// Returns the arms that the peer supports.
     pub(crate) fn arms(&self) -> &'static [Arm] {
         self.tool.arms
     }

@@ -1,4 +1,4 @@
-//! The table of cases, from `cases.toml`. A new comparison is a line there.
+//! The table of cases, from `cases.toml`. To add a comparison, add a line there.
 
 use std::sync::LazyLock;
 
@@ -23,7 +23,7 @@ pub(crate) static CASES: LazyLock<Vec<Case>> = LazyLock::new(|| {
     cases.case.into_iter().chain(cases.watched.iter().flat_map(Watched::cases)).collect()
 });
 
-/// A server whose requests `looptax watch` counts, with each number of connections, long-lived and short ones.
+/// A server whose requests `looptax watch` counts, with several numbers of connections, long-lived and one-shot.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Watched {
@@ -37,7 +37,7 @@ struct Watched {
 }
 
 impl Watched {
-    /// `mysql-16`, and with a connection for each request `mysql-short-16`.
+    /// Returns the cases, named as in `mysql-16`; with a connection for each request, as in `mysql-short-16`.
     fn cases(&self) -> Vec<Case> {
         let each =
             |reconnects: bool| self.connections.iter().map(move |connections| self.case(*connections, reconnects));

@@ -1,4 +1,4 @@
-//! A server's own count of its requests: the judge over the reports of load generators.
+//! A server's own count of its requests, with which the reports of load generators are checked.
 
 use anyhow::{Context, Result, bail};
 use looptax_bench::path::Conversation;
@@ -7,7 +7,7 @@ use looptax_wire::redis::Value;
 use super::work::Work;
 use crate::servers::wait_until;
 
-/// A server's counts since its start; `None` if it does not count.
+/// A server's counts since its start; `None` if the server does not count.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Counts {
     pub(crate) requests: Option<u64>,
@@ -21,9 +21,9 @@ impl Counts {
     }
 }
 
-/// Requests of this work that the server has answered since its start.
+/// Returns how many requests of this work the server has answered since its start.
 ///
-/// Our own questions are among those of `PostgreSQL`: a handful in thousands.
+/// `PostgreSQL` also counts our own queries: a handful among thousands.
 pub(crate) fn answered(questions: &mut Conversation, work: Work) -> Result<u64> {
     match work {
         Work::PointSelect => status(questions, "Com_stmt_execute"),
@@ -43,7 +43,7 @@ pub(crate) fn answered(questions: &mut Conversation, work: Work) -> Result<u64> 
     }
 }
 
-/// Connections that the server has accepted since its start; `None` where it does not count them.
+/// Returns how many connections the server has accepted since its start; `None` if the server does not count them.
 pub(crate) fn opened(questions: &mut Conversation, work: Work) -> Result<Option<u64>> {
     let n = match work {
         Work::PointSelect | Work::ReadWrite | Work::Select => status(questions, "Connections")?,
@@ -64,14 +64,14 @@ fn status(questions: &mut Conversation, name: &str) -> Result<u64> {
     number(questions, &sql, 1)
 }
 
-/// Waits until no other client is there: a `PostgreSQL` process counts for all when it ends.
+/// Waits until no other client is connected: a `PostgreSQL` process adds its counts to the total only when it ends.
 fn settle(questions: &mut Conversation) -> Result<()> {
     let sql = "SELECT count(*) FROM pg_stat_activity WHERE backend_type = 'client backend' \
                AND pid <> pg_backend_pid()";
     wait_until("a client of PostgreSQL is still connected", || Ok(number(questions, sql, 0)? == 0))
 }
 
-/// The number in a column of the first row.
+/// Returns the number in a column of the first row.
 fn number(questions: &mut Conversation, sql: &str, column: usize) -> Result<u64> {
     let rows = questions.query(sql)?;
     let cell = rows.into_iter().next().and_then(|row| row.into_iter().nth(column));
@@ -79,7 +79,7 @@ fn number(questions: &mut Conversation, sql: &str, column: usize) -> Result<u64>
     text.parse().with_context(|| format!("`{text}` is not a number"))
 }
 
-/// One of memcached's figures.
+/// Returns one of memcached's statistics.
 fn stat(questions: &mut Conversation, name: &str) -> Result<u64> {
     let stats = questions.stats("")?;
     let value = stats.into_iter().find(|it| it.0 == name).map(|it| it.1);
@@ -100,12 +100,13 @@ fn info(questions: &mut Conversation, section: &str, read: impl Fn(&str) -> u64)
     }
 }
 
-/// The line `cmdstat_get:calls=123,…`; a command that was never called does not have one.
+/// Returns the number of calls from the line `cmdstat_get:calls=123,…`; 0 if the command was never called, because its
+/// line is then missing.
 fn calls_of(stats: &str, command: &str) -> u64 {
     after(stats, &format!("cmdstat_{command}:calls="))
 }
 
-/// The number behind a name; 0 without it.
+/// Returns the number after a name; 0 if the name is missing.
 fn after(stats: &str, name: &str) -> u64 {
     let rest = stats.split_once(name).map_or("", |(_, rest)| rest);
     let digits = rest.split(|c: char| !c.is_ascii_digit()).next();

@@ -1,14 +1,14 @@
-//! Whether both sides counted as the server did: a run that did not is of no use.
+//! Checks whether both sides counted as many requests as the server; a run with wrong counts cannot be used.
 //!
-//! Pure.
+//! This file does no I/O.
 
 use super::driver::{PeerRun, Round};
 
-/// How far a count may differ from the server's own, as a part of it.
+/// Highest allowed difference between a count and the server's own count, as a fraction of it.
 const MOST_MISCOUNT: f64 = 0.01;
 
 impl PeerRun {
-    /// The peer's count over the server's.
+    /// Returns the peer's count divided by the server's.
     pub(crate) fn count_ratio(&self) -> Option<f64> {
         Some(self.report.n_requests as f64 / self.counted? as f64)
     }

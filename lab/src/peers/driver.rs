@@ -1,4 +1,4 @@
-//! Measures one case: a server, then rounds in which the peer and looptax take turns.
+//! Measures one case: starts a server, then runs rounds in which the peer and looptax take turns.
 
 use std::path::Path;
 
@@ -13,7 +13,7 @@ use super::tool::{Ask, Effort, Length, Report};
 use crate::coin::Coin;
 use crate::process::{self, Used};
 
-/// Requests of the run that tells the rate of a peer whose length is a number of requests.
+/// Number of requests in a trial run that measures a peer's rate, for peers whose run length is a number of requests.
 const TRIAL_REQUESTS: u64 = 200_000;
 
 pub(crate) struct Manner<'a> {
@@ -32,12 +32,12 @@ pub(crate) struct Measured<'a> {
     pub(crate) rounds: Vec<Round>,
 }
 
-/// The results of both in one round.
+/// The results of the peer and of looptax in one round.
 #[derive(Debug, Clone)]
 pub(crate) struct Round {
     pub(crate) peer: Vec<PeerRun>,
     pub(crate) looptax: LooptaxRun,
-    /// Requests of looptax's whole run, by the server's own count.
+    /// Number of requests in looptax's whole run, by the server's own count.
     pub(crate) looptax_counted: Option<u64>,
 }
 
@@ -46,13 +46,13 @@ pub(crate) struct Round {
 pub(crate) struct PeerRun {
     pub(crate) report: Report,
     pub(crate) used: Used,
-    /// The same with one request per connection, where the peer can do that: what its start costs.
+    /// Resources of a run with one request per connection, if the peer can do that: the cost of the peer's start.
     pub(crate) start: Option<Used>,
-    /// Requests by the server's own count.
+    /// Number of requests by the server's own count.
     pub(crate) counted: Option<u64>,
 }
 
-/// Why a case cannot be measured here; `None` when it can.
+/// Returns why a case cannot be measured on this machine; `None` if it can.
 pub(crate) fn objection(case: &Case, looptax: &Path) -> Option<String> {
     let tool = case.tool;
     if let Err(error) = (tool.version)() {
@@ -65,7 +65,7 @@ pub(crate) fn objection(case: &Case, looptax: &Path) -> Option<String> {
 /// Starts the server, measures all rounds, stops the server.
 ///
 /// # Errors
-/// When something cannot be run; never because of a figure.
+/// If something cannot be run; never because of a figure.
 pub(crate) fn measure<'a>(case: &'a Case, how: &Manner<'_>, coin: &mut Coin) -> Result<Measured<'a>> {
     let tool = (case.tool.version)()?;
     how.cores.move_to(case.place, Role::Server)?;
@@ -82,7 +82,7 @@ struct Driver<'a> {
     case: &'a Case,
     how: &'a Manner<'a>,
     server: Server,
-    /// By arm: the peer's last rate.
+    /// The peer's last rate, by arm.
     rates: Vec<Option<f64>>,
 }
 
@@ -104,7 +104,7 @@ impl Driver<'_> {
         let n_arms = self.case.arms().len();
         let mut peer: Vec<Option<PeerRun>> = vec![None; n_arms];
         let mut looptax = None;
-        // The peer on each arm, and looptax on both.
+        // The turns of a round: the peer on each arm, and looptax on all arms together.
         let turns = (0..n_arms).map(Some).chain([None]);
         for turn in coin.shuffled(turns) {
             match turn {
@@ -119,7 +119,7 @@ impl Driver<'_> {
 
     fn looptax(&mut self, seed: u64) -> Result<(LooptaxRun, Option<u64>)> {
         let before = self.server.answered(self.case.work)?;
-        // Two arms, and as long on each as the peer.
+        // looptax measures two arms, each for as long as the peer.
         let seconds = 2 * self.how.seconds;
         let at = &self.server.at;
         let run = looptax::measure(self.case, at, self.how.looptax, seconds, seed)?;
@@ -162,7 +162,7 @@ impl Driver<'_> {
     }
 }
 
-/// The peer's own run, and what it used.
+/// Runs the peer; returns its report and the resources that it used.
 pub(crate) fn run_peer(
     case: &Case,
     arm: Arm,

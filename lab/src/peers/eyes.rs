@@ -1,6 +1,8 @@
-//! `cargo lab peers --eyes`: the counts and times of `looptax watch`, compared with those of load generator and server.
+//! `cargo lab peers --eyes`: compares the counts and times of `looptax watch` with those of the load generator and the
+//! server.
 //!
-//! Requests by the server's own count, medians by the load generator's. Prints Markdown; judges nothing.
+//! Requests are compared with the server's own count, medians with the load generator's. Prints Markdown, and does not
+//! judge the results.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -21,14 +23,14 @@ use super::work::Work;
 use crate::coin::Coin;
 use crate::servers::Ours;
 
-/// Until it counts, and until the last answers are counted.
+/// Time to wait until `looptax watch` counts, and at the end until it has counted the last answers.
 const AROUND: Duration = Duration::from_secs(2);
 
 const HEAD: &str = "\
 | case | way | requests | server | `watch` | of it, % | more a connection | opened | `watch` | p50, µs | `watch` | p99, µs | `watch` | in server |
 |---|---|---|---|---|---|---|---|---|---|---|---|---|---|";
 
-/// How long each run lasts, on what.
+/// The program to test, the cores, and the length of each run.
 pub(super) struct Manner<'a> {
     pub(super) looptax: &'a Path,
     pub(super) cores: &'a Cores,
@@ -49,7 +51,8 @@ pub(super) fn run(cases: &[&Case], how: &Manner<'_>, coin: &mut Coin) -> Result<
     Ok(())
 }
 
-/// A request is one turn.
+/// Returns whether `watch` can distinguish the requests of this work, because each request is one message and one
+/// answer.
 fn is_told_apart(work: Work) -> bool {
     matches!(
         work,
@@ -65,7 +68,8 @@ fn is_told_apart(work: Work) -> bool {
     )
 }
 
-/// Requests of a tool that takes no seconds, for each of them: connecting, and PHP, take time.
+/// Returns the number of requests per second for a tool whose run length is a number of requests. It is lower for
+/// connections and for PHP, which take more time.
 fn per_s(case: &Case) -> u64 {
     if case.reconnects || case.work == Work::PhpPage { 5_000 } else { 50_000 }
 }
@@ -82,7 +86,7 @@ fn row(case: &Case, arm: Arm, server: &mut Server, how: &Manner<'_>, coin: &mut 
     let watched = end_watch(watch)?;
     let mut counted = server.counts(case.work, arm)?.since(before);
     if case.work == Work::SelectOnly && case.reconnects {
-        // PostgreSQL's login is transactions too.
+        // PostgreSQL also counts the transactions of each login.
         counted.requests = None;
     }
     let address = server.address(arm);
@@ -91,7 +95,8 @@ fn row(case: &Case, arm: Arm, server: &mut Server, how: &Manner<'_>, coin: &mut 
         let is_tool = it.client.as_ref().is_some_and(|it| it.program == client);
         is_tool && it.address == address
     };
-    // Looks in which it had ended have rows without its number; times are those of the busiest.
+    // If `watch` looks after the client has ended, the row has no process id. The times are those of the row with the
+    // most requests.
     let hops: Vec<_> = watched.hops.iter().filter(is_it).collect();
     let first = *hops.first().with_context(|| format!("{client} was not seen to ask {address}: {watched:?}"))?;
     let sum = |of: fn(&WatchedHop) -> u64| hops.iter().map(|it| of(it)).sum();
@@ -127,7 +132,7 @@ fn cells(case: &Case, arm: Arm, report: &Report, counted: Counts, hop: &WatchedH
 
 fn start_watch(how: &Manner<'_>) -> Result<Ours> {
     let mut watch = Command::new(how.looptax);
-    // It runs until it is stopped: nothing shows how long a load generator takes.
+    // `watch` runs until it is stopped, because it is not known how long a load generator takes.
     watch.args(["watch", "--json", "--once", "--all", "--for", "86400s"]);
     let child = Ours::start(watch.stdout(Stdio::piped()).stdin(Stdio::null()))?;
     thread::sleep(AROUND);

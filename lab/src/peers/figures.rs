@@ -1,12 +1,13 @@
-//! The figures of a measured case: what each side takes per request, and looptax's over the peer's.
+//! The figures of a measured case: the costs per request on each side, and the ratios of looptax's figures to the
+//! peer's.
 //!
-//! Pure. A ratio is one number per round, and what is printed is the median of the rounds with the
-//! signed-rank interval of the logarithms: both sides of a round ran within the same minute.
+//! This file does no I/O. Each round gives one ratio, because both sides of a round ran within the same minute. The
+//! printed figure is the median of the rounds with the signed-rank interval of the logarithms.
 //!
-//! CPU time per request is compared without what either side does while no load runs. Of the peer,
-//! which tells no more, that is the whole process less the same command with one request per
-//! connection. Of looptax it is its client threads over the slices, guards and drains included: the
-//! thread that conducts them sleeps meanwhile. Connecting, start and analysis are in neither.
+//! CPU time per request is compared without the CPU time that either side uses while no load runs. The peer reports
+//! only the CPU time of its whole process, so the CPU time of the same command with one request per connection is
+//! subtracted. For looptax it is the CPU time of its client threads over the slices, including guards and drains; the
+//! thread that controls them sleeps during that time. Connecting, start and analysis are in neither figure.
 
 use looptax_model::stats::{hodges_lehmann, median};
 
@@ -19,16 +20,16 @@ const ALPHA: f64 = 0.05;
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Ratio {
     pub(crate) median: f64,
-    /// Infinite with fewer than six rounds.
+    /// Lower end of the interval; with fewer than six rounds both ends are infinite.
     pub(crate) lo: f64,
     pub(crate) hi: f64,
 }
 
-/// A ratio and what is wanted of it.
+/// A ratio with its requirement.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Held {
     pub(crate) name: &'static str,
-    /// `None` where one side is not known.
+    /// `None` if the figure of one side is not known.
     pub(crate) ratio: Option<Ratio>,
     pub(crate) bound: Option<Bound>,
 }
@@ -40,14 +41,14 @@ pub(crate) enum Bound {
 }
 
 pub(crate) struct Row {
-    /// In the order of the table's columns: throughput, user CPU, memory, median latency.
+    /// The ratios in the order of the table's columns: throughput, user CPU, memory, median latency.
     pub(crate) held: [Held; 4],
-    /// Counts of the server that differ from its client's; empty if all is well.
+    /// Descriptions of counts that differ between server and client; empty if all counts agree.
     pub(crate) miscounts: Vec<String>,
 }
 
 impl Row {
-    /// Of the arm with this number in the case.
+    /// Computes the figures of the arm with this index in the case.
     pub(crate) fn from_measured(measured: &Measured<'_>, arm_idx: usize) -> Self {
         let rounds = &measured.rounds;
         let Wanted { throughput, user_cpu, memory, p50 } = measured.case.wanted;
@@ -85,7 +86,7 @@ impl Row {
         Self { held, miscounts: miscounts(rounds, arm_idx) }
     }
 
-    /// The requirements that were not met.
+    /// Returns the names of the requirements that were not met.
     pub(crate) fn missed(&self) -> Vec<&'static str> {
         let missed = self.held.iter().filter(|held| !held.is_met());
         missed.map(|held| held.name).collect()
@@ -93,7 +94,7 @@ impl Row {
 }
 
 impl Held {
-    /// By the median. A requirement whose figure is not known is not met.
+    /// Returns whether the median meets the requirement. A requirement whose figure is not known is not met.
     fn is_met(&self) -> bool {
         match (self.bound, self.ratio) {
             (None, _) => true,
@@ -105,12 +106,12 @@ impl Held {
 }
 
 impl PeerRun {
-    /// CPU time in user mode per request, µs.
+    /// Returns the CPU time in user mode per request, in µs.
     pub(crate) fn user_us(&self) -> f64 {
         self.per_request_us(|used| used.user_s)
     }
 
-    /// CPU time in the kernel per request, µs.
+    /// Returns the CPU time in the kernel per request, in µs.
     pub(crate) fn system_us(&self) -> f64 {
         self.per_request_us(|used| used.system_s)
     }
@@ -122,13 +123,13 @@ impl PeerRun {
 }
 
 impl Round {
-    /// CPU time in user mode of looptax's whole process over all requests that the server counted, µs.
+    /// Returns the CPU time in user mode of looptax's whole process per request that the server counted, in µs.
     pub(crate) fn looptax_whole_user_us(&self) -> Option<f64> {
         Some(1e6 * self.looptax.used.user_s / self.looptax_counted? as f64)
     }
 }
 
-/// Of pairs of looptax and peer; `None` when one of them is not known or not positive.
+/// Returns the ratio from pairs of looptax's and the peer's figures; `None` if a figure is not known or not positive.
 fn ratio(pairs: impl Iterator<Item = Option<[f64; 2]>>) -> Option<Ratio> {
     let logs: Option<Vec<f64>> = pairs.map(|pair| pair.map(|[looptax, peer]| (looptax / peer).ln())).collect();
     let mut logs = logs.filter(|logs| logs.iter().all(|log| log.is_finite()))?;
@@ -145,7 +146,8 @@ pub(crate) mod tests {
 
     const USED: Used = Used { user_s: 0.6, system_s: 1.1, peak_bytes: Some(40 << 20) };
 
-    /// Rates by arm; the peer takes 5 µs of user time per request and its start 0.1 s, looptax 1 µs.
+    /// Makes a round with these rates by arm. The peer takes 5 µs of user time per request and 0.1 s for its start,
+    /// looptax 1 µs per request.
     pub(crate) fn round(peer: [f64; 2], looptax: [f64; 2]) -> Round {
         let start = Used { user_s: 0.1, system_s: 0.1, ..USED };
         Round {
@@ -183,7 +185,7 @@ pub(crate) mod tests {
         }
     }
 
-    /// The first case of the table: sysbench with one thread.
+    /// Makes results for the first case in the table: sysbench with one thread.
     pub(crate) fn measured(rounds: Vec<Round>) -> Measured<'static> {
         Measured { case: &CASES[0], tool: "sysbench 1.0".to_owned(), server: "MariaDB 10".to_owned(), rounds }
     }

@@ -1,6 +1,6 @@
-//! looptax on both arms of the same server, as a user would measure a running one.
+//! Runs looptax on both arms of the same server, as a user would measure a running server.
 //!
-//! Everything comes from the record that it prints, except for the kernel's figures of the process.
+//! All figures come from the record that looptax prints, except for the kernel's figures about the process.
 
 use std::path::Path;
 use std::process::Command;
@@ -15,20 +15,21 @@ use super::work::Work;
 use crate::process::{self, Used};
 use crate::recorded::{self, Arm};
 
-/// Shortest slice that has a rate over a second.
+/// Length of the shortest slice that counts for the rates over a second.
 const SECOND_NS: u64 = 1_000_000_000;
 const LEAST_EPOCHS: u32 = 6;
 
 /// looptax's results on both arms.
 #[derive(Debug, Clone)]
 pub(crate) struct LooptaxRun {
-    /// As the case lists its arms.
+    /// The arms, in the order of the case.
     pub(crate) arms: Vec<LooptaxArm>,
-    /// Of tcp over unix, in percent, with its 95 % interval.
+    /// Tax of tcp compared with unix, in percent, with its 95 % interval.
     pub(crate) tax_pct: Option<Estimate>,
-    /// The whole process: warm-up, both arms, analysis.
+    /// Resources of the whole process: warm-up, both arms, analysis.
     pub(crate) used: Used,
-    /// Its count of everything that it sent over the server's count, if the server counts.
+    /// Number of all requests that looptax sent by its own count, divided by the server's count; `None` if the server
+    /// does not count.
     pub(crate) count_ratio: Option<f64>,
 }
 
@@ -41,11 +42,11 @@ pub(crate) struct LooptaxArm {
     /// CPU time of the client's threads in the kernel, µs per request.
     pub(crate) system_us: f64,
     pub(crate) p50_us: Option<f64>,
-    /// Of each slice of a second or more.
+    /// The rate of each slice of a second or more.
     pub(crate) rates_1s: Vec<f64>,
 }
 
-/// Asks looptax whether it knows what the case asks of it, without measuring.
+/// Checks that looptax accepts the case's arguments, without measuring.
 pub(crate) fn check(case: &Case, looptax: &Path) -> Result<()> {
     let target = match case.kind() {
         Some(kind) => format!("private:{kind}"),
@@ -59,7 +60,7 @@ pub(crate) fn check(case: &Case, looptax: &Path) -> Result<()> {
     done.map(drop).context("this looptax does not support it")
 }
 
-/// Runs it for `seconds` of epochs, both arms together.
+/// Runs looptax for `seconds` of epochs, with both arms together.
 pub(crate) fn measure(case: &Case, at: &Address, looptax: &Path, seconds: u32, seed: u64) -> Result<LooptaxRun> {
     let mut command = Command::new(looptax);
     command.arg("compare");
@@ -74,7 +75,7 @@ pub(crate) fn measure(case: &Case, at: &Address, looptax: &Path, seconds: u32, s
         command.args(["echo", "--placement", placement]);
     }
     let fixed = match case.place {
-        // Settling and slices of a second: the fewest epochs take a minute and a half.
+        // With settling and slices of a second, the lowest number of epochs already takes a minute and a half.
         Place::Free => LEAST_EPOCHS.to_string(),
         Place::OneCore | Place::Split => format!("{seconds}s"),
     };
@@ -87,7 +88,8 @@ pub(crate) fn measure(case: &Case, at: &Address, looptax: &Path, seconds: u32, s
     read(&recorded::comparison(&ended.stdout)?, case, ended.used)
 }
 
-/// The server is ours and runs where it was put, so that only the client's threads are placed.
+/// Adds the arguments for a running server. The server was started on its cores by this program, so looptax places only
+/// the client's threads.
 fn name_running(command: &mut Command, case: &Case, at: &Address) {
     let scheme = match case.work {
         Work::SelectOnly | Work::PooledSelectOnly => "postgres",
@@ -138,7 +140,8 @@ fn arm(comparison: &Comparison, wanted: looptax_model::dsn::Arm) -> Result<Loopt
     })
 }
 
-/// Returns how many requests peers count for one of looptax's: each command of a batch, each byte of a stream.
+/// Returns how many requests a peer would count for one of looptax's: one for each command of a batch, one for each
+/// byte of a stream.
 fn peers_requests(workload: &Workload) -> f64 {
     let bytes = workload.stream.as_ref().map_or(1, |stream| stream.bytes);
     f64::from(workload.pipeline) * bytes as f64

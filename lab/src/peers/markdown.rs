@@ -1,6 +1,6 @@
-//! The measured cases as Markdown: what is wanted and what came out, then the figures behind it.
+//! The measured cases as Markdown: the requirements with the results, then the detailed figures.
 //!
-//! Pure.
+//! This file does no I/O.
 
 use std::fmt::Write;
 
@@ -11,11 +11,11 @@ use super::driver::{Measured, Round};
 use super::figures::{Bound, Held, Row};
 use super::spread::Spread;
 
-/// How far the taxes of the two may differ, in points.
+/// Largest allowed difference between the taxes of looptax and the peer, in percentage points.
 const MOST_APART_POINTS: f64 = 3.0;
 const MIB: f64 = 1024.0 * 1024.0;
 
-/// A case that could not be measured, and why.
+/// A case that could not be measured, with the reason.
 pub(crate) struct Unmeasured<'a> {
     pub(crate) name: &'a str,
     pub(crate) reason: String,
@@ -58,7 +58,7 @@ fn who(measured: &[Measured<'_>]) -> String {
     text
 }
 
-/// The ratios, and whether they are as wanted.
+/// Returns the table of the ratios and their requirements.
 fn wanted(measured: &[Measured<'_>]) -> String {
     let mut text = String::from(
         "looptax over the peer: median of the rounds, 95 % interval, and in brackets what is wanted.\n\n\
@@ -106,7 +106,7 @@ fn held(held: Held) -> String {
     }
 }
 
-/// The figures of both sides.
+/// Returns the table of the figures of both sides.
 fn behind(measured: &[Measured<'_>]) -> String {
     let mut text = String::from(
         "Medians over the rounds; CPU time per request in µs, memory of the whole process in MiB.\n\n\
@@ -136,7 +136,7 @@ fn behind(measured: &[Measured<'_>]) -> String {
     text
 }
 
-/// The rates over a second of those cases that have no ratio.
+/// Returns the rates over a second for the cases that have no ratio.
 fn ranges(measured: &[Measured<'_>]) -> String {
     let mut text = String::new();
     let free = arms(measured).filter(|(it, ..)| it.case.wanted.throughput == Throughput::Ranges);
@@ -158,7 +158,7 @@ fn ranges(measured: &[Measured<'_>]) -> String {
     )
 }
 
-/// Whether both find the same tax: of cases on pinned cores with both arms.
+/// Returns a table that shows whether both measure the same tax, for cases on pinned cores with both arms.
 fn taxes(measured: &[Measured<'_>]) -> String {
     let mut text = String::new();
     for it in measured {
@@ -209,7 +209,7 @@ fn mib(bytes: u64) -> f64 {
     bytes as f64 / MIB
 }
 
-/// The median; empty when a round does not know it.
+/// Returns the median; empty if a round does not have the value.
 fn cell(rounds: &[Round], n_decimals: usize, of: &dyn Fn(&Round) -> Option<f64>) -> String {
     let values: Option<Vec<f64>> = rounds.iter().map(of).collect();
     let spread = values.and_then(Spread::from_values);

@@ -1,8 +1,8 @@
-//! `cargo lab peers`: looptax and other load generators on the same servers, in rounds.
+//! `cargo lab peers`: compares looptax with other load generators on the same servers, in rounds.
 //!
-//! The table of cases is data in `cases`; `driver` measures one, `figures` and `markdown` report the results. Prints
-//! Markdown. Fails when something breaks, never because of what was measured; a peer that is not installed, or a work
-//! that looptax does not know, is reported and skipped.
+//! The table of cases is data in `cases`; `driver` measures a case, `figures` and `markdown` report the results. Prints
+//! Markdown. Fails if something cannot be run, never because of a measured figure. A peer that is not installed, or a
+//! work that looptax does not support, is reported and skipped.
 
 mod case;
 mod cases;
@@ -38,34 +38,34 @@ use driver::Manner;
 use place::Cores;
 use report::Report;
 
-/// Rounds of a default run: odd, so that a median is one of them, and enough for an interval.
+/// Number of rounds by default: odd, so that the median is the result of one round, and high enough for an interval.
 const ROUNDS: u32 = 7;
-/// Length of each measurement in seconds: as those that the reference figures come from.
+/// Length of each measurement in seconds, as in the runs that gave the reference figures.
 const SECONDS: u32 = 3;
 
-/// Connections of one measurement of `--redirect`.
+/// Number of connections in one measurement of `--redirect`.
 const N_DIALS: u32 = 2_000;
 
 /// The options of the comparison.
 #[derive(Debug, Clone, clap::Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
 pub(crate) struct Options {
-    /// Cases by name. Default: all
+    /// Names of cases; all if none is given
     #[arg(value_name = "CASE")]
     cases: Vec<String>,
     /// Print the cases and stop
     #[arg(long)]
     list: bool,
-    /// Some cases, one round of a second each: shows that they run, and roughly their results
+    /// Run some cases, with one round of a second each: shows that they work, and roughly their results
     #[arg(long, conflicts_with_all = ["cases", "rounds", "seconds"])]
     short: bool,
-    /// The cost of `looptax run` for a program, compared with TCP and the native socket
+    /// Measure the cost of `looptax run` for a program, compared with TCP and the native socket
     #[arg(long, conflicts_with_all = ["cases", "short"])]
     redirect: bool,
-    /// The counts of `looptax watch` for the peers, compared with their own figures and the servers' counts
+    /// Compare the counts of `looptax watch` with the peers' own figures and the servers' counts
     #[arg(long, conflicts_with_all = ["short", "redirect"])]
     eyes: bool,
-    /// Rounds; in each, the peer measures every arm, and looptax both
+    /// Number of rounds; in each, the peer measures every arm, and looptax measures both
     #[arg(long, alias = "pairs", value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: u32,
     /// Length of each measurement in seconds
@@ -77,14 +77,14 @@ pub(crate) struct Options {
     /// Measure this program instead of building one, for example an older build
     #[arg(long, value_name = "PROGRAM")]
     looptax: Option<PathBuf>,
-    /// Write the tables to this file too, after each case
+    /// Also write the tables to this file, after each case
     #[arg(long, value_name = "FILE")]
     markdown: Option<PathBuf>,
 }
 
 impl Options {
     fn looptax(&self) -> Result<PathBuf> {
-        // A short run shows that both sides work and count the same; how fast is another question.
+        // A short run only shows that both sides work and count the same, so a slower debug build is enough.
         let build = if self.short { workspace::debug_looptax } else { workspace::looptax };
         self.looptax.clone().map_or_else(build, Ok)
     }
@@ -150,7 +150,7 @@ fn chosen(options: &Options) -> Result<Vec<&'static Case>> {
     options.cases.iter().map(find).collect()
 }
 
-/// One case in a line, with what is wanted.
+/// Returns one line about a case, with its requirements.
 fn line(case: &Case) -> String {
     let wanted = &case.wanted;
     let mut words = match wanted.throughput {
@@ -172,7 +172,7 @@ fn line(case: &Case) -> String {
     )
 }
 
-/// A thousand connections need more files than the usual limit, in the peers too.
+/// Raises the limit of open files, also for the peers: a thousand connections need more files than the usual limit.
 fn raise_file_limit() -> Result<()> {
     let limit = getrlimit(Resource::Nofile);
     let raised = Rlimit { current: limit.maximum, ..limit };

@@ -1,4 +1,4 @@
-//! A private nginx: with its own page, or in front of PHP-FPM. It counts itself (`stub_status`).
+//! A private nginx, with its own page or in front of PHP-FPM. It counts its requests itself (`stub_status`).
 
 use std::io::{Read as _, Write as _};
 use std::net::{Ipv4Addr, TcpStream};
@@ -14,9 +14,9 @@ use super::port::{free_port, is_listening};
 use super::tool::Address;
 use crate::servers::{Ours, wait_until};
 
-/// The PHP-FPM that it has pages from.
+/// The PHP-FPM from which nginx gets its pages.
 pub(super) struct Upstream<'a> {
-    /// Its folder of scripts is the database.
+    /// The server's address; its database is the folder of the scripts.
     pub(super) at: &'a Address,
     pub(super) stays_open: bool,
 }
@@ -26,7 +26,7 @@ pub(super) struct Nginx {
     pub(super) port: u16,
     process: Ours,
     folder: TempDir,
-    /// Questions of ours for its counts: each is a request on a connection.
+    /// Number of our own requests for nginx's counts; each has its own connection.
     n_asked: u64,
 }
 
@@ -53,7 +53,7 @@ impl Nginx {
         self.folder.path().join("s.sock")
     }
 
-    /// Without our own questions.
+    /// Returns nginx's counts without our own requests.
     pub(super) fn counts(&mut self) -> Result<Counts> {
         let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.port)).context("nginx is not running")?;
         stream.write_all(b"GET /status HTTP/1.0\r\n\r\n").context("cannot ask nginx")?;
@@ -67,7 +67,7 @@ impl Nginx {
 
 impl Drop for Nginx {
     fn drop(&mut self) {
-        // Its worker stays when only the master is killed.
+        // If only the master process is killed, nginx's worker continues to run.
         let pid = rustix::process::Pid::from_child(&self.process.0);
         if rustix::process::kill_process(pid, rustix::process::Signal::TERM).is_ok() {
             self.process.0.wait().ok();
@@ -75,7 +75,7 @@ impl Drop for Nginx {
     }
 }
 
-/// The line behind `server accepts handled requests`: accepted connections and requests.
+/// Parses the line after `server accepts handled requests`: accepted connections and requests.
 fn read(status: &str) -> Option<[u64; 2]> {
     let line = status.split_once("server accepts handled requests")?.1.lines().nth(1)?;
     let numbers: Vec<u64> = line.split_whitespace().filter_map(|it| it.parse().ok()).collect();
@@ -113,7 +113,7 @@ http {{
     )
 }
 
-/// The pools, and the locations whose first folder names the way to them.
+/// Returns the upstreams, and the locations; the first folder of a location is the name of the arm.
 fn php(upstream: &Upstream<'_>) -> [String; 2] {
     let at = upstream.at;
     let script = site::script(&at.database, site::HELLO);

@@ -1,7 +1,7 @@
-//! Which cores server and load generators run on: this process is moved before it starts each of
-//! them, and what it starts inherits that.
+//! The cores on which servers and load generators run. This process moves to the cores before it starts each program,
+//! and the program inherits them.
 //!
-//! So the server has no thread that was ever elsewhere; that it stays so is checked, not assumed.
+//! So no thread of the server has ever run on another core. A check makes sure that this stays so.
 
 use std::fs;
 
@@ -11,7 +11,7 @@ use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
 
 use super::case::Place;
 
-/// The cores that may be used.
+/// The cores that this process may use.
 pub(crate) struct Cores {
     all: CpuSet,
     first: usize,
@@ -25,7 +25,7 @@ pub(crate) enum Role {
 }
 
 impl Cores {
-    /// Those that this process was given.
+    /// Returns the cores that this process was given.
     pub(crate) fn allowed() -> Result<Self> {
         let all = sched_getaffinity(None).context("cannot read which cores may be used")?;
         let mut cores = (0..CpuSet::MAX_CPU).filter(|core| all.is_set(*core));
@@ -33,7 +33,7 @@ impl Cores {
         Ok(Self { all, first, last: cores.next_back().unwrap_or(first) })
     }
 
-    /// Moves this thread, and with it what it starts from now on.
+    /// Moves this thread, and everything that it starts from now on.
     pub(crate) fn move_to(&self, place: Place, role: Role) -> Result<()> {
         if place == Place::Split && self.first == self.last {
             bail!("this needs two cores, but this process may use only one");
@@ -41,19 +41,19 @@ impl Cores {
         sched_setaffinity(None, &self.cores_for(place, role)).context("cannot move to other cores")
     }
 
-    /// The one core of a role, where it has only one.
+    /// Returns the core of a role, if the role has only one.
     pub(crate) fn one(&self, place: Place, role: Role) -> Option<usize> {
         let set = self.cores_for(place, role);
         let mut cores = (0..CpuSet::MAX_CPU).filter(|core| set.is_set(*core));
         cores.next().filter(|_| cores.next().is_none())
     }
 
-    /// How many cores a client may use.
+    /// Returns the number of cores that a client may use.
     pub(crate) fn n_for_client(&self, place: Place) -> usize {
         self.cores_for(place, Role::Client).count() as usize
     }
 
-    /// Fails when a thread of the server may run elsewhere than where it was put.
+    /// Fails if a thread of the server may run on other cores than those of its place.
     pub(crate) fn check_server(&self, pid: u32, place: Place) -> Result<()> {
         let wanted = self.cores_for(place, Role::Server);
         let folder = format!("/proc/{pid}/task");
@@ -66,7 +66,7 @@ impl Cores {
                 Ok(set) if set != wanted => {
                     bail!("the server's thread {tid:?} is not on its core")
                 }
-                // A thread that has ended meanwhile runs nowhere.
+                // A thread that has ended in the meantime does not count.
                 Ok(_) | Err(rustix::io::Errno::SRCH) => {}
                 Err(error) => return Err(error).context("cannot read the server's cores"),
             }
@@ -74,7 +74,7 @@ impl Cores {
         Ok(())
     }
 
-    /// The last core for the server, because the first one serves the most interrupts.
+    /// Returns the cores for a role. The server gets the last core, because the first one serves the most interrupts.
     fn cores_for(&self, place: Place, role: Role) -> CpuSet {
         match (place, role) {
             (Place::Free, _) => self.all,

@@ -4,20 +4,20 @@ use std::net::{Ipv4Addr, TcpListener};
 
 use anyhow::{Context, Result};
 
-/// A port of 127.0.0.1 that is free now.
+/// Returns a port of 127.0.0.1 that is free now.
 pub(super) fn free_port() -> Result<u16> {
     let bound = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).and_then(|listener| listener.local_addr());
     Ok(bound.context("no free port")?.port())
 }
 
-/// Whether somebody listens on this port of 127.0.0.1. Asked of the kernel, because a connection made
-/// to find out would be a client to the server.
+/// Returns whether a process listens on this port of 127.0.0.1. Reads the kernel's list, because a test connection
+/// would count as a client of the server.
 pub(super) fn is_listening(port: u16) -> bool {
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap_or_default();
     lists_listener(&table, port)
 }
 
-/// Of `/proc/net/tcp`: `sl local_address rem_address st …`, in hexadecimal; state 0A is LISTEN.
+/// Parses `/proc/net/tcp`: `sl local_address rem_address st …`, in hexadecimal; state 0A is LISTEN.
 fn lists_listener(table: &str, port: u16) -> bool {
     let local = format!(":{port:04X}");
     table.lines().any(|line| {

@@ -1,4 +1,4 @@
-//! The measurements so far: written after each case, so that a run that is broken off keeps them.
+//! The results so far. They are written after each case, so that an interrupted run keeps them.
 
 use std::path::Path;
 
@@ -9,23 +9,23 @@ use super::driver::{self, Manner, Measured};
 use super::markdown::{self, Unmeasured};
 use crate::coin::Coin;
 
-/// Gathers the cases of a run.
+/// Collects the cases of a run.
 pub(crate) struct Report<'a> {
     head: String,
     path: Option<&'a Path>,
     measured: Vec<Measured<'a>>,
     unmeasured: Vec<Unmeasured<'a>>,
-    /// Cases that broke, unlike those that cannot be measured here.
+    /// Cases that failed; cases that cannot be measured on this machine are in `unmeasured`.
     broken: Vec<&'a str>,
 }
 
 impl<'a> Report<'a> {
-    /// A report with this first line, to be written there too.
+    /// Makes a report with this first line; if `path` is given, the report is also written to that file.
     pub(crate) fn new(head: String, path: Option<&'a Path>) -> Self {
         Self { head, path, measured: Vec::new(), unmeasured: Vec::new(), broken: Vec::new() }
     }
 
-    /// Measures a case, or notes why not.
+    /// Measures a case, or records why it cannot be measured.
     pub(crate) fn add(&mut self, case: &'a Case, how: &Manner<'_>, coin: &mut Coin) -> Result<()> {
         let name = case.name.as_str();
         if let Some(reason) = driver::objection(case, how.looptax) {
@@ -44,7 +44,7 @@ impl<'a> Report<'a> {
         std::fs::write(path, self.text()).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Prints everything; fails when a case broke.
+    /// Prints the whole report; fails if a case failed.
     pub(crate) fn finish(self) -> Result<()> {
         println!("{}", self.text());
         if !self.broken.is_empty() {

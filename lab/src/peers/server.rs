@@ -1,7 +1,7 @@
-//! The server that both ask: a private one of looptax's kinds, filled once, or the peer's own.
+//! The server that both load: a private server of one of looptax's kinds, filled once, or the peer's own server.
 //!
-//! A private one is started as looptax starts its own, with the same settings and rows, and says
-//! itself how much it was asked.
+//! A private server is started as looptax starts its own servers, with the same settings and rows. It reports itself
+//! how many requests it answered.
 
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -22,7 +22,7 @@ use super::tools::{own, pgbench};
 use super::work::{KEY_PREFIX, ROWS, Work};
 use crate::servers::{self, Ours};
 
-/// Connections beside those of looptax's two arms: for questions.
+/// Number of connections in addition to those of looptax's two arms, for queries.
 const SPARE_CONNECTIONS: u32 = 16;
 
 pub(crate) struct Server {
@@ -30,7 +30,7 @@ pub(crate) struct Server {
     /// The server's description, for the head of the table.
     pub(crate) words: String,
     process: Process,
-    /// Where it listens that is counted: its socket and its port.
+    /// The addresses at which the requests are counted: the server's socket and port.
     listens: (PathBuf, u16),
 }
 
@@ -45,12 +45,13 @@ struct Private {
     questions: Conversation,
     /// The nginx that sends requests to PHP-FPM.
     _front: Option<Nginx>,
-    /// By arm: our questions on separate connections, to a server that counts each arm by itself.
+    /// Number of our own queries by arm, on separate connections, for a server that counts each arm separately.
     n_asked: [u64; 2],
 }
 
 impl Private {
-    /// Of PHP-FPM's pools, and of memcached's processes, each listens at one address.
+    /// Returns the counts of one arm. Each of PHP-FPM's pools, and each of memcached's processes, listens at one
+    /// address.
     fn counts_of(&mut self, arm: Arm, listens: &(PathBuf, u16)) -> Result<Counts> {
         let endpoint = match arm {
             Arm::Tcp => Endpoint::Tcp((Ipv4Addr::LOCALHOST, listens.1).into()),
@@ -61,7 +62,8 @@ impl Private {
         let n_asked = &mut self.n_asked[usize::from(arm == Arm::Tcp)];
         *n_asked += 1;
         if server.protocol == Protocol::Fastcgi {
-            // Its first question is who answers. The pool's count of connections is one of requests.
+            // The first request of a connection asks which process answers. The pool's count of accepted connections is
+            // really one of requests.
             let requests = questions.count()?.checked_sub(2 * *n_asked);
             return Ok(Counts { requests, opened: None });
         }
@@ -72,7 +74,7 @@ impl Private {
 }
 
 impl Server {
-    /// Starts what the case needs, with `looptax` as the reaper.
+    /// Starts the servers that the case needs, with `looptax` as the reaper.
     pub(crate) fn start(case: &Case, looptax: &Path) -> Result<Self> {
         match (case.kind(), case.tool.server) {
             (Some(kind), _) => Self::start_private(kind, case, looptax),
@@ -88,7 +90,8 @@ impl Server {
     }
 
     fn start_private(kind: Kind, case: &Case, looptax: &Path) -> Result<Self> {
-        // Those of both arms, and of both once more: a pooler still closes the ones before when the next ones come.
+        // Twice the connections of both arms, because a pooler may still be closing the previous connections when the
+        // next ones are opened.
         let connections = 4 * case.connections + SPARE_CONNECTIONS;
         let server = servers::Private::start(looptax, kind, connections, ROWS)?;
         let mut questions = server.talk()?;
@@ -128,7 +131,7 @@ impl Server {
         })
     }
 
-    /// As `looptax watch` writes it.
+    /// Returns the address as `looptax watch` writes it.
     pub(crate) fn address(&self, arm: Arm) -> String {
         let (socket, port) = &self.listens;
         if arm == Arm::Tcp { format!("127.0.0.1:{port}") } else { socket.display().to_string() }
@@ -142,10 +145,10 @@ impl Server {
         }
     }
 
-    /// How many requests it has answered since it was started; `None` where it does not count.
+    /// Returns how many requests the server has answered since its start; `None` if the server does not count.
     pub(crate) fn answered(&mut self, work: Work) -> Result<Option<u64>> {
         match &mut self.process {
-            // Its backends outlive clients, and count at last when they are idle for long.
+            // The pooler's backends live longer than clients, and add their counts only after a long idle time.
             Process::Private(_) if work == Work::PooledSelectOnly => Ok(None),
             Process::Private(private) => counter::answered(&mut private.questions, work).map(Some),
             Process::Own(_) | Process::Nginx(_) => Ok(None),
@@ -196,13 +199,13 @@ fn fill(questions: &mut Conversation, login: &Login, work: Work, at: &Address) -
     Ok(())
 }
 
-/// The keys that redis-benchmark asks for. On a server that it did not start looptax asks for its own scratch keys, of
-/// this length, number, value size and time to live.
+/// Stores the keys that redis-benchmark requests. On a server that looptax did not start, looptax requests its own
+/// scratch keys, with the same length, number, value size and time to live.
 fn fill_redis(questions: &mut Conversation) -> Result<()> {
     const PER_PIPELINE: usize = 1000;
     const KEY_TTL_S: &[u8] = b"3600";
     let value = vec![b'x'; dataset::KEY_VALUE_BYTES];
-    // From 0 on, as redis-benchmark draws them.
+    // The keys begin at 0, as redis-benchmark draws them.
     let ids: Vec<u32> = (0..ROWS).collect();
     for part in ids.chunks(PER_PIPELINE) {
         let set = |id: &u32| {

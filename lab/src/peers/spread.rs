@@ -1,7 +1,6 @@
-//! A median with its range: for figures of which there are too few for an interval, or that have no
-//! pairs.
+//! A median with its range, for figures of which there are too few for an interval, or which cannot be paired.
 
-/// A median with the least and the largest.
+/// A median with the lowest and the highest value.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Spread {
     pub(crate) median: f64,
@@ -10,7 +9,7 @@ pub(crate) struct Spread {
 }
 
 impl Spread {
-    /// `None` of no values.
+    /// Computes the spread; `None` if there are no values.
     pub(crate) fn from_values(mut values: Vec<f64>) -> Option<Self> {
         values.sort_by(f64::total_cmp);
         Some(Self {
@@ -20,7 +19,7 @@ impl Spread {
         })
     }
 
-    /// With `n_decimals` decimals, as `1.0 (0.9 to 1.1)`.
+    /// Returns the text with `n_decimals` decimals, as in `1.0 (0.9 to 1.1)`.
     pub(crate) fn text(self, n_decimals: usize) -> String {
         let Self { median, least, most } = self;
         format!("{median:.n_decimals$} ({least:.n_decimals$} to {most:.n_decimals$})")

@@ -1,6 +1,6 @@
-//! The driver's view of a peer: how to run it on a work, and how to read its output.
+//! The interface of a peer: how to run it for a work, and how to read its output.
 //!
-//! One of these per program, in `tools`.
+//! Each program has its own [`Tool`], in `tools`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -16,29 +16,30 @@ pub(crate) const BOTH: &[Arm] = &[Arm::Unix, Arm::Tcp];
 pub(crate) struct Tool {
     pub(crate) name: &'static str,
     pub(crate) install: &'static str,
-    /// Name and version in its own words.
+    /// Returns name and version, as the program reports them.
     pub(crate) version: fn() -> Result<String>,
-    /// The command that does as asked.
+    /// Makes the command for a run.
     pub(crate) command: fn(&Ask<'_>) -> Result<Command>,
     pub(crate) read: fn(&str, &Ask<'_>) -> Result<Report>,
     pub(crate) length: Length,
-    /// Ways to the server that it knows.
+    /// Arms that the program supports.
     pub(crate) arms: &'static [Arm],
-    /// Whether `Effort::Requests` works, so that its start can be separated from its work.
+    /// Whether `Effort::Requests` works, so that the cost of the program's start can be separated from that of its
+    /// work.
     pub(crate) can_count: bool,
-    /// Its own server on this port, where it speaks to no other.
+    /// The program's own server on this port, if the program supports no other server.
     pub(crate) server: Option<fn(u16) -> Command>,
 }
 
-/// How a tool takes the length of a run.
+/// The form in which a tool accepts the length of a run.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Length {
     Seconds,
-    /// As a number of requests, which the driver works out from an earlier rate.
+    /// As a number of requests, which the driver computes from an earlier rate.
     Requests,
 }
 
-/// The server's address, and our login there.
+/// The server's address, and our login.
 pub(crate) struct Address {
     pub(crate) socket: PathBuf,
     pub(crate) port: u16,
@@ -48,7 +49,7 @@ pub(crate) struct Address {
 }
 
 impl Address {
-    /// Of a server that asks for no login.
+    /// Returns the address of a server that does not ask for a login.
     pub(crate) fn of_port(port: u16) -> Self {
         let [user, password, database] = [const { String::new() }; 3];
         Self { socket: PathBuf::new(), port, user, password, database }
@@ -60,13 +61,13 @@ pub(crate) struct Ask<'a> {
     pub(crate) work: Work,
     pub(crate) arm: Arm,
     pub(crate) connections: u32,
-    /// Whether each request has a separate connection.
+    /// Whether each request has its own connection.
     pub(crate) reconnects: bool,
-    /// Cores that the client may use.
+    /// Number of cores that the client may use.
     pub(crate) n_cores: usize,
     pub(crate) effort: Effort,
     pub(crate) seed: u32,
-    /// A folder for what a tool writes about single requests; `None` if their times are not wanted.
+    /// The folder to which a tool writes its logs about single requests; `None` if no logs are needed.
     pub(crate) log: Option<&'a Path>,
 }
 
@@ -81,9 +82,9 @@ pub(crate) enum Effort {
 pub(crate) struct Report {
     pub(crate) n_requests: u64,
     pub(crate) rate_per_s: f64,
-    /// Of each second, where it tells.
+    /// The rate of each second, if the tool reports it.
     pub(crate) rates_1s: Vec<f64>,
-    /// Median latency, µs, where it tells.
+    /// Median latency in µs, if the tool reports it.
     pub(crate) p50_us: Option<f64>,
     pub(crate) p99_us: Option<f64>,
 }
@@ -92,7 +93,7 @@ pub(crate) struct Report {
 pub(crate) mod tests {
     use super::*;
 
-    /// A run of 1,000 requests over the socket, for readers of reports.
+    /// Makes a run of 1,000 requests over the socket, for tests of report parsers.
     pub(crate) fn ask(work: Work) -> Ask<'static> {
         let at = Box::new(Address {
             socket: PathBuf::from("/tmp/s.sock"),

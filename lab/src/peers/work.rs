@@ -1,15 +1,15 @@
-//! The requests to a server, by a peer and by looptax alike.
+//! The requests that both a peer and looptax send to a server.
 
 use looptax_model::dsn::Kind;
 use serde::Deserialize;
 
-/// Rows of the table: looptax's default.
+/// Number of rows in the table: looptax's default.
 pub(crate) const ROWS: u32 = 100_000;
 
-/// The prefix of the keys that redis-benchmark asks for.
+/// The prefix of the keys that redis-benchmark requests.
 pub(crate) const KEY_PREFIX: &str = "looptax_scratch_peers:";
 
-/// The request that both send to the server.
+/// The request that both a peer and looptax send to the server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum Work {
@@ -30,11 +30,11 @@ pub(crate) enum Work {
     },
     /// memcached's `get` of one key.
     Cached,
-    /// A page that nginx has itself.
+    /// A page that nginx itself has.
     Page,
-    /// A page that nginx has from PHP-FPM, one connection of nginx's for each or some that stay open.
+    /// A page that nginx gets from PHP-FPM, over a new connection for each request or over some that stay open.
     PhpPage,
-    /// A message of `bytes` bytes, and one back.
+    /// A message of `bytes` bytes, and a message back.
     PingPong {
         bytes: u32,
     },
@@ -45,7 +45,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// The private server that both ask; `None` if each has its own server.
+    /// Returns the kind of the private server that both load; `None` if each has its own server.
     pub(crate) fn kind(self) -> Option<Kind> {
         match self {
             Self::PointSelect | Self::ReadWrite | Self::Select => Some(Kind::Mariadb),
@@ -70,7 +70,7 @@ impl Work {
         }
     }
 
-    /// In words, for the head of a table.
+    /// Returns a description for the head of a table.
     pub(crate) fn words(self) -> String {
         match self {
             Self::PointSelect => "point select, prepared".to_owned(),

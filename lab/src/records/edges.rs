@@ -1,7 +1,7 @@
-//! One field of a record set to a value at the edge of its meaning, or beyond it.
+//! Changes one field of a record to a value at the limits of its meaning, or beyond them.
 //!
-//! Fields are told apart by their names from the record down, whatever the index: each kind of field has its turn before
-//! one has two.
+//! Fields are distinguished by their names from the record down, without the indexes of lists. Each kind of field is
+//! changed once before any kind is changed twice.
 
 use std::collections::BTreeMap;
 
@@ -12,12 +12,12 @@ use crate::coin::Coin;
 
 pub(super) struct Mutant {
     pub(super) original: usize,
-    /// A description of the change, for a person.
+    /// A description of the change, for readers.
     pub(super) change: String,
     pub(super) text: String,
 }
 
-/// A step from a value to one inside it.
+/// A step from a value to a value inside it.
 #[derive(Clone)]
 enum Step {
     Key(String),
@@ -26,7 +26,7 @@ enum Step {
 
 type Path = Vec<Step>;
 
-/// Makes `n` mutants of these records, drawn by the coin.
+/// Makes `n` mutants of these records, chosen by the coin.
 pub(super) fn mutants(originals: &[Original], n: usize, coin: &mut Coin) -> Vec<Mutant> {
     let mut kinds: BTreeMap<String, Vec<(usize, Path)>> = BTreeMap::new();
     for (idx, original) in originals.iter().enumerate() {
@@ -57,15 +57,15 @@ pub(super) fn mutants(originals: &[Original], n: usize, coin: &mut Coin) -> Vec<
     mutants
 }
 
-/// The replacement of a field.
+/// The change of a field.
 enum Change {
     To(Value),
-    /// Text that is JSON and more than a [`Value`] holds.
+    /// JSON text that a [`Value`] cannot hold.
     Raw(&'static str),
     Gone,
 }
 
-/// Numbers that code may stumble over, as JSON has them.
+/// Numbers that may cause errors in code, as JSON text.
 const NUMBERS: [&str; 17] = [
     "0",
     "-0.0",
@@ -137,7 +137,7 @@ fn arrays(old: &[Value]) -> Vec<Value> {
     all
 }
 
-/// All values of a record, the record itself left out.
+/// Collects the paths of all values in a record, except for the record itself.
 fn walk(value: &Value, path: &mut Path, paths: &mut Vec<Path>) {
     if !path.is_empty() {
         paths.push(path.clone());
@@ -197,7 +197,7 @@ fn at<'a>(json: &'a Value, path: &[Step]) -> &'a Value {
     })
 }
 
-/// The mark of a number that is not a [`Value`] until the text is made; no record contains it.
+/// Placeholder for a number that a [`Value`] cannot hold, until the text is made; no record contains this text.
 const MARK: &str = "a number of the lab";
 
 fn changed(json: &Value, path: &[Step], change: &Change) -> String {

@@ -1,8 +1,8 @@
-//! `cargo lab records`: whether a record that somebody changed does any harm.
+//! `cargo lab records`: checks whether a record that someone has changed can do harm.
 //!
-//! Records of each kind, with one field after another set to values at the edge of its meaning and beyond, through
-//! every command that reads one. An answer and a refusal are both fine; a panic, a signal and a command that does not
-//! end are not.
+//! Takes records of each kind, sets one field after another to values at the limits of its meaning and beyond, and
+//! passes the records to every command that reads one. A command may succeed or refuse the record; it must not panic,
+//! end by a signal, or hang.
 
 mod edges;
 mod originals;
@@ -24,30 +24,30 @@ use edges::Mutant;
 use originals::Original;
 use tried::{Fate, Reader};
 
-/// At most this many failures are shown in full.
+/// Highest number of failures that are shown in full.
 const MOST_SHOWN: usize = 20;
 
 /// Options of `records`.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Mutants
+    /// Number of mutants
     #[arg(long, default_value_t = 2_000)]
     mutants: usize,
-    /// Only kept records, and fewer mutants: some 20 s
+    /// Use only stored records, and fewer mutants: takes about 20 s
     #[arg(long, conflicts_with = "mutants")]
     short: bool,
-    /// The program that reads them, in place of one built for it
+    /// Test this program instead of building one
     #[arg(long, value_name = "FILE")]
     looptax: Option<PathBuf>,
     /// Repeat the mutants of an earlier run
     #[arg(long)]
     seed: Option<u64>,
-    /// A folder for the harmful mutants
+    /// Write mutants that cause a failure into this folder
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
 }
 
-/// Mutants between two words of how far it is.
+/// Number of mutants between two progress messages.
 const SAID_EVERY: usize = 250;
 const SHORT: usize = 60;
 
@@ -83,7 +83,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// All of them, on as many threads as there are cores.
+/// Tries all mutants, on as many threads as there are cores.
 fn try_all(reader: &Reader, originals: &[Original], mutants: &[Mutant]) -> Result<Vec<Fate>> {
     let next = AtomicUsize::new(0);
     let all = Mutex::new(BTreeMap::new());

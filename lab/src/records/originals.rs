@@ -1,4 +1,5 @@
-//! The records that are changed: kept ones of what not every machine can measure, and new ones of what each can.
+//! The records that are changed: stored records of measurements that not every machine can do, and new records of
+//! measurements that every machine can do.
 
 use std::path::Path;
 use std::process::Command;
@@ -9,11 +10,12 @@ use serde_json::Value;
 
 use crate::process;
 
-/// Kept because they need rights, or programs, that a machine may lack. Each is as `show --json` prints it.
+/// Stored records, because their measurements need rights or programs that a machine may lack. Each is in the form that
+/// `show --json` prints.
 const KEPT: [(&str, &str); 2] =
     [("why, kept", include_str!("kept/why.json")), ("trial, kept", include_str!("kept/trial.json"))];
 
-/// The runs that make records: short, with every kind of field that a record may have.
+/// The runs that make new records. They are short, and together have every kind of field that a record may have.
 const MADE: [(&str, &str); 6] = [
     ("one arm", "compare echo --fixed 6"),
     ("several arms", "compare echo --arms unix,tcp,abstract,tls --fixed 6 -c 2"),
@@ -28,9 +30,9 @@ pub(super) struct Original {
     pub(super) text: String,
     pub(super) json: Value,
     pub(super) id: String,
-    /// Whether it holds samples of `why`.
+    /// Whether the record contains samples of `why`.
     pub(super) is_of_why: bool,
-    /// Whether it holds pages of an application.
+    /// Whether the record contains pages of an application.
     pub(super) is_of_trial: bool,
 }
 
@@ -55,7 +57,7 @@ pub(super) fn kept() -> Result<Vec<Original>> {
     kept.map(|(name, text)| Original::new(name, (*text).to_owned())).collect()
 }
 
-/// Measures them now; a run that this machine cannot do is reported and left out.
+/// Measures the new records; a run that this machine cannot do is reported and left out.
 pub(super) fn made(looptax: &Path) -> Result<Vec<Original>> {
     let home = tempfile::tempdir().context("cannot make a folder")?;
     let mut all = Vec::new();
@@ -70,7 +72,8 @@ pub(super) fn made(looptax: &Path) -> Result<Vec<Original>> {
     Ok(all)
 }
 
-/// The record with only the latencies of the first epoch, judged again: reading them takes most of the time.
+/// Returns the record with only the latencies of the first epoch, and judged again. Reading the latencies takes most of
+/// a command's time.
 fn thinned(text: &str, looptax: &Path) -> Result<String> {
     let mut record: Record = serde_json::from_str(text)?;
     for comparison in &mut record.comparisons {

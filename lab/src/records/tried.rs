@@ -1,4 +1,4 @@
-//! A record through every command that reads one, and how each ended.
+//! Passes a record to every command that reads one, and records how each command ended.
 
 use std::fs;
 use std::os::unix::process::ExitStatusExt;
@@ -15,13 +15,14 @@ use tempfile::TempDir;
 
 use super::originals::Original;
 
-/// A command that computes for longer hangs, in seconds of CPU time: other work on the machine does not count.
+/// Limit of the CPU time of a command, in seconds; a command that computes longer counts as hanging. Other work on the
+/// machine does not count.
 const MOST_CPU_S: u64 = 10;
-/// One that is not done by then waits for something.
+/// Time limit of a command; a command that takes longer waits for something.
 const PATIENCE: Duration = Duration::from_secs(120);
-/// Memory of a command, KiB: one that needs more follows a number in the record.
+/// Limit of the memory of a command, in KiB: a command that needs more has used a wrong number from the record.
 const MOST_MEMORY_KIB: u64 = 4 << 20;
-/// How a panic ends a program.
+/// The exit code of a program that panics.
 const PANIC: i32 = 101;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -53,7 +54,7 @@ impl Ended {
 
 pub(super) struct Fate {
     pub(super) ended: Vec<(&'static str, Ended)>,
-    /// The findings, a line each.
+    /// The violations, one line each.
     pub(super) harm: Vec<String>,
 }
 
@@ -67,7 +68,7 @@ pub(super) struct Reader {
     looptax: PathBuf,
 }
 
-/// A folder with a mutant, a record to compare it with, and a history that contains the mutant.
+/// A folder with a mutant, a record for comparisons, and a history that contains the mutant.
 pub(super) struct Place(TempDir);
 
 impl Place {
@@ -89,7 +90,8 @@ impl Reader {
         Ok(Place(tempfile::tempdir().context("cannot make a folder")?))
     }
 
-    /// Fails unless each command answers of the record itself: what is refused unchanged tries nothing.
+    /// Fails unless every command accepts the original record: if a command refuses the original, its mutants would
+    /// test nothing.
     pub(super) fn check_sound(&self, original: &Original) -> Result<()> {
         let fate = self.try_mutant(original, &original.text, &self.place()?)?;
         let refused = fate.ended.iter().find(|(_, it)| *it == Ended::Code(2));
@@ -100,7 +102,7 @@ impl Reader {
         }
     }
 
-    /// One record, which was made from `original`, through all commands.
+    /// Passes one record, which was made from `original`, to all commands.
     pub(super) fn try_mutant(&self, original: &Original, text: &str, place: &Place) -> Result<Fate> {
         fs::write(place.file("m.json"), text)?;
         fs::write(place.file("whole.json"), &original.text)?;
@@ -171,7 +173,7 @@ impl Reader {
     }
 }
 
-/// A history in which the original's run is at the mutant's place.
+/// Makes a history in which the original's run has the mutant's path.
 fn remember(original: &Original, place: &Place) -> Result<()> {
     let path = place.file("looptax/history.sqlite");
     if path.exists() {

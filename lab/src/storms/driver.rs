@@ -1,4 +1,4 @@
-//! A real driver that makes many connects at once on request: see `clients/README.md`.
+//! A program with a real driver that makes many connects at once on request: see `clients/README.md`.
 
 use std::io::{self, BufRead, BufReader, Write};
 use std::process::{Child, ChildStdin, ChildStdout, Command, Stdio};
@@ -12,20 +12,20 @@ use looptax_wire::site;
 
 use crate::workspace;
 
-/// A connect without an answer this long after the stall has failed, as in looptax's own storms.
+/// Time after the stall; a connect without an answer after this time has failed, as in looptax's own storms.
 const PATIENCE: Duration = Duration::from_secs(15);
 
-/// The fate of the connects of a storm.
+/// The results of the connects in a storm.
 #[derive(Debug, Clone)]
 pub(super) struct Answer {
     pub(super) served: u64,
     pub(super) failed: u64,
     pub(super) unanswered: u64,
-    /// In the driver's words; empty if none failed.
+    /// The first error, as the driver reports it; empty if no connect failed.
     pub(super) first_error: String,
 }
 
-/// A running program with the driver.
+/// A running program that uses the driver.
 pub(super) struct Driver {
     child: Child,
     input: ChildStdin,
@@ -57,7 +57,7 @@ impl Driver {
         Ok(started)
     }
 
-    /// Everything but the connects.
+    /// Prepares everything except the connects.
     pub(super) fn prepare(&mut self, n: u32) -> Result<()> {
         writeln!(self.input, "{n}")?;
         match &*self.line()? {
@@ -66,7 +66,7 @@ impl Driver {
         }
     }
 
-    /// The connects; `begun` is called as they begin.
+    /// Makes the connects; calls `begun` when they begin.
     pub(super) fn go(&mut self, begun: &dyn Fn()) -> io::Result<Answer> {
         writeln!(self.input, "go")?;
         begun();
@@ -80,7 +80,7 @@ impl Driver {
         Ok(Answer { served, failed, unanswered, first_error: words.next().unwrap_or_default().to_owned() })
     }
 
-    /// Library and language with their versions.
+    /// Returns the versions of the library and of the language.
     pub(super) fn versions(&self) -> &str {
         &self.versions
     }

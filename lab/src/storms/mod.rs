@@ -1,8 +1,8 @@
 //! `cargo lab storms`: many connects at once with real drivers to a private server that is stopped, over the socket and
-//! over TCP, beside looptax's storms as the same drivers connect.
+//! over TCP. Compared with looptax's storms that connect as the same drivers do.
 //!
-//! Prints a Markdown table of what failed, and fails if an interval of a real driver's and the model's do not meet.
-//! Needs what `clients/setup.sh` installs. `driver` is the real one.
+//! Prints a Markdown table of the failed connects, and fails if the interval of a real driver and that of its model do
+//! not overlap. Needs the libraries that `clients/setup.sh` installs. `driver` runs the real driver.
 
 mod driver;
 
@@ -19,7 +19,7 @@ use looptax_model::stats::{Estimate, share_of_groups};
 use crate::workspace;
 use driver::{Answer, Driver};
 
-/// Each driver with the kind of server that it is tried with.
+/// Each driver with the kind of server with which it is tested.
 const ROWS: [(&str, &str); 11] = [
     ("mysqlnd", "mariadb"),
     ("go-sql-driver", "mariadb"),
@@ -33,33 +33,33 @@ const ROWS: [(&str, &str); 11] = [
     ("redis-py", "redis"),
     ("nginx", "php-fpm"),
 ];
-/// Between two storms, so that the server sees the end of the connections before.
+/// Pause between two storms, so that the server notices the end of the previous connections.
 const PAUSE: Duration = Duration::from_millis(300);
 
 /// The options of the table.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Drivers; all if none is given
+    /// Names of drivers; all if none is given
     #[arg(value_name = "DRIVER")]
     names: Vec<String>,
-    /// Storms of each row over the socket
+    /// Number of storms of each row over the socket
     #[arg(long, default_value_t = 20)]
     storms: u32,
-    /// Storms of each row over TCP, which take longer: each waits for connections that never get an answer
+    /// Number of storms of each row over TCP, which take longer: each waits for connections that never get an answer
     #[arg(long, default_value_t = 3)]
     tcp_storms: u32,
-    /// Connections of a storm
+    /// Number of connections of a storm
     #[arg(long, default_value_t = 200)]
     connections: u32,
-    /// Backlogs of the sockets, each in separate rows
+    /// Backlogs of the sockets; each has its own rows
     #[arg(long, value_delimiter = ',', default_value = "80")]
     queues: Vec<u32>,
-    /// How long the server is stopped, in milliseconds, each in separate rows
+    /// Times for which the server is stopped, in milliseconds; each has its own rows
     #[arg(long, value_delimiter = ',', default_value = "500")]
     stalls_ms: Vec<u64>,
 }
 
-/// Runs all, and prints the table.
+/// Runs all storms, and prints the table.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let looptax = workspace::debug_looptax()?;
     let scratch_root = std::env::temp_dir();
@@ -114,12 +114,12 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 
 struct Row {
     versions: String,
-    /// The cells behind the arm.
+    /// The text of the cells after the arm.
     words: String,
     agrees: bool,
 }
 
-/// Storms of the real driver and of the model in turns.
+/// Runs storms of the real driver and of the model in turns.
 fn row(ground: &Ground, spec: &Spec, (name, arm): (&str, Arm), n_storms: u32) -> Result<Row> {
     let n = spec.connections[0];
     let mut driver = Driver::start(name, ground, arm, spec.stall)?;
@@ -131,7 +131,7 @@ fn row(ground: &Ground, spec: &Spec, (name, arm): (&str, Arm), n_storms: u32) ->
             bail!("{answer:?} are not {n}");
         }
         if first.is_empty() {
-            // The words before it name the socket.
+            // The text before the last colon names the socket.
             answer.first_error.rsplit(": ").next().unwrap_or_default().clone_into(&mut first);
         }
         real.push((answer.failed + answer.unanswered, u64::from(n)));

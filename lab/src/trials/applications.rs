@@ -1,5 +1,6 @@
-//! Applications with a pool, in languages whose libraries set-up does not install for every commit: a tokio service with
-//! sqlx, and Java with `HikariCP`. Each has to be found out, restarted per turn, and proved.
+//! Applications with a connection pool, in languages whose libraries are not installed for every commit: a tokio
+//! service with sqlx, and Java with `HikariCP`. looptax has to recognise each application, restart it for each turn,
+//! and prove its turns.
 
 use std::net::SocketAddr;
 use std::path::Path;
@@ -11,10 +12,10 @@ use looptax_model::record::{TrialConnections, TrialDesign};
 use super::site::{Site, free_address, shown};
 use crate::workspace;
 
-/// How long.
+/// The options of the trials.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Epochs of each, with four starts
+    /// Number of epochs in each trial, which has four starts
     #[arg(long, default_value_t = 6)]
     epochs: u32,
 }

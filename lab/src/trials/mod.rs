@@ -1,8 +1,9 @@
-//! `cargo lab trials`: series of `looptax trial` on a page whose truth is known.
+//! `cargo lab trials`: series of `looptax trial` on a page with known truth.
 //!
-//! A page of PHP that connects and asks a private MariaDB 54 times. Both arms alike: how often is a difference
-//! claimed? One arm longer by a wait that is counted: how often does the interval cover it? The application by itself
-//! beside one under the supervisor that leaves all connections on TCP: what does a trial cost that moves nothing?
+//! The page is a PHP script that connects to a private MariaDB and sends 54 queries. Three questions are tested. With
+//! both arms alike: how often does looptax report a difference? With one arm longer by a wait that is counted: how
+//! often does the interval contain the wait? With an application by itself, and the same application under the
+//! supervisor that leaves all connections on TCP: how much does a trial cost that moves nothing?
 
 mod applications;
 mod native;
@@ -18,7 +19,7 @@ use crate::one_core::pin_to_last_core;
 use crate::workspace;
 use site::{Site, shown};
 
-/// The delay that is injected into each page of one arm.
+/// The delay that is added to each page of one arm, in µs.
 const INJECTED_US: u64 = 1_000;
 
 #[derive(Subcommand)]
@@ -33,13 +34,13 @@ pub(crate) enum Chore {
     Applications(applications::Options),
 }
 
-/// How many trials, and how long each.
+/// The number of trials, and their length.
 #[derive(Args)]
 pub(crate) struct Series {
-    /// Trials
+    /// Number of trials
     #[arg(long, default_value_t = 40)]
     trials: u32,
-    /// Epochs of each
+    /// Number of epochs in each trial
     #[arg(long, default_value_t = 20)]
     epochs: u32,
 }
@@ -92,13 +93,15 @@ fn injected(site: &Site, series: &Series) -> Result<()> {
     Ok(())
 }
 
-/// Returns the time that the other arm added to a page, and the time that a page waited by its own count, µs.
+/// Returns the time by which the other arm's pages were slower, and the time that a page waited by its own count, in
+/// µs.
 fn tried_with_truth(site: &Site, options: &[String]) -> Result<(Estimate, f64)> {
     let record = site.tried(options)?;
     let comparison = record.comparisons.first().context("nothing was measured")?;
     let tax = comparison.tax.first().context("a trial without a verdict")?;
     let added = tax.latency_us.mean.known().copied().context("no time of a page")?;
-    // The typical wait, as the estimate is of the typical page: a sleep now and then lasts much longer.
+    // The typical wait is used, because the estimate is about the typical page, and a sleep sometimes lasts much
+    // longer.
     let typical = |arm_idx: u32| {
         let slices = comparison.raw.epochs.iter().flat_map(|it| &it.slices);
         let own = slices.filter(|it| it.arm_idx == arm_idx && it.completions > 0);

@@ -1,8 +1,10 @@
-//! An application by itself against the same one under a trial's supervisor that leaves every connection on TCP.
+//! Compares an application by itself with the same application under a trial's supervisor that leaves every connection
+//! on TCP.
 //!
-//! Two instances on two ports, asked for pages in turns whose order a coin decides, and started again many times: the
-//! cost of a trial that moves nothing. All on one core: on more of them, the placement of two processes and their
-//! server makes some starts differ by 4 % and more, and what the supervisor does elsewhere would not be seen.
+//! Two instances listen on two ports. Their pages are requested in turns, whose order a coin decides, and the instances
+//! are started again many times. The result is the cost of a trial that moves nothing. Everything runs on one core. On
+//! several cores, the placement of two processes and their server makes some starts differ by 4 % and more, and the
+//! cost of the supervisor on another core would not be visible.
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
@@ -27,28 +29,28 @@ use looptax_model::stats::{InterimAnalyses, hodges_lehmann, median};
 use super::site::{Site, free_address};
 use crate::servers::{Ours, wait_until};
 
-/// Half the width of the question: the supervisor costs less than this part of a page.
+/// The limit that is tested: the supervisor costs less than this fraction of a page.
 const DELTA: f64 = 0.02;
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long, and what.
+/// The options of this series.
 #[derive(Args)]
 pub(crate) struct Options {
-    /// Starts of both instances, the unit of inference: two processes of one program differ for their lifetime by the
-    /// place of their memory
+    /// Number of starts of both instances. A start is the unit of inference, because two processes of one program
+    /// differ for their whole lifetime by the position of their memory
     #[arg(long, default_value_t = 16)]
     starts: usize,
-    /// Epochs in each, of sixteen pages of either instance
+    /// Epochs in each start, with sixteen pages of each instance
     #[arg(long, default_value_t = 8)]
     epochs: usize,
-    /// Both by themselves: how far two processes differ
+    /// Run both instances without the supervisor: shows how much two processes differ
     #[arg(long)]
     alike: bool,
-    /// The command of another application in place of the page, with {address} in place of its address; it finds its
-    /// database at 127.0.0.1 by the variables `TRIAL_PORT`, `TRIAL_USER`, `TRIAL_PASSWORD` and `TRIAL_DATABASE`
+    /// The command of another application instead of the page; {address} is replaced by its address. Its database is at
+    /// 127.0.0.1, with the values of the variables `TRIAL_PORT`, `TRIAL_USER`, `TRIAL_PASSWORD` and `TRIAL_DATABASE`
     #[arg(long)]
     command: Option<String>,
-    /// Its page
+    /// The path of its page
     #[arg(long, default_value = "/")]
     path: String,
     /// The address whose connections the supervisor inspects, and its socket, instead of the private server's; put that
@@ -74,12 +76,13 @@ pub(super) fn run(options: &Options, site: &Site) -> Result<()> {
     Ok(())
 }
 
-/// θ is the logarithm of the page's time under the supervisor over that without.
+/// Returns the percentage for θ, which is the logarithm of the page's time under the supervisor divided by the time
+/// without it.
 fn pct(theta: f64) -> f64 {
     100.0 * theta.exp_m1()
 }
 
-/// θ of two instances that were started for it, every other time in the other order.
+/// Measures θ with two new instances; the order in which they are started alternates.
 fn one_start(options: &Options, site: &Site, start: usize) -> Result<f64> {
     let (alone_at, held_at) = (free_address()?, free_address()?);
     let alone = || Instance::alone(options, site, alone_at);
@@ -103,7 +106,7 @@ fn one_start(options: &Options, site: &Site, start: usize) -> Result<f64> {
     median(&mut thetas).context("no epochs")
 }
 
-/// An instance of the application; it ends with this.
+/// An instance of the application; it ends when this value is dropped.
 #[expect(dead_code, reason = "held until it is dropped")]
 enum Instance {
     Alone(Ours),
@@ -186,7 +189,7 @@ fn load(url: &str) -> Result<PageLoad> {
     Ok(PageLoad::start(plan, pages, &opener)?)
 }
 
-/// An application that a trial holds until its input ends.
+/// An application that a trial keeps running until the trial's input ends.
 struct Held(Child);
 
 impl Held {

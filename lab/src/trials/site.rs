@@ -1,4 +1,4 @@
-//! The page of PHP whose truth is known, with its private MariaDB, and `looptax trial` of it.
+//! The PHP page with known truth, its private MariaDB, and `looptax trial` of the page.
 
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use crate::servers::Private;
 
 const PAGE: &str = include_str!("files/index.php");
 
-/// The page, its server, and where both are.
+/// The page, its server, and the paths of both.
 pub(super) struct Site {
     looptax: PathBuf,
     server: Private,
@@ -28,7 +28,7 @@ impl Site {
         Ok(Self { looptax: looptax.to_owned(), server, folder })
     }
 
-    /// The variables that the page reads.
+    /// Returns the environment variables that the page reads.
     pub(super) fn variables(&self) -> [(&'static str, String); 4] {
         let login = &self.server.login;
         [
@@ -39,7 +39,7 @@ impl Site {
         ]
     }
 
-    /// The words of the application's command, at this address.
+    /// Returns the application's command, which listens at this address.
     pub(super) fn php(&self, at: SocketAddr) -> Vec<String> {
         let folder = self.folder.path().display().to_string();
         let words = ["php", "-d", "opcache.enable_cli=1", "-S"];
@@ -47,7 +47,7 @@ impl Site {
         words.chain([at.to_string(), "-t".to_owned(), folder]).collect()
     }
 
-    /// `looptax trial` of the page, up to the command.
+    /// Returns the `looptax trial` command for the page, up to the application's command.
     pub(super) fn trial(&self, at: SocketAddr, map: Option<&str>) -> Command {
         let mut command = Command::new(&self.looptax);
         let socket = &self.server.socket;
@@ -60,13 +60,13 @@ impl Site {
         command
     }
 
-    /// The record of one trial with these options.
+    /// Runs one trial with these options; returns its record.
     pub(super) fn tried(&self, options: &[String]) -> Result<Record> {
         let at = free_address()?;
         self.tried_as(at, options, &self.php(at))
     }
 
-    /// The same of another application, which answers at `at`.
+    /// Runs one trial of another application, which listens at `at`; returns its record.
     pub(super) fn tried_as(&self, at: SocketAddr, options: &[String], application: &[String]) -> Result<Record> {
         let mut command = self.trial(at, None);
         let output = command.args(options).arg("--").args(application).output()?;

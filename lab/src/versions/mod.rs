@@ -1,9 +1,9 @@
-//! `cargo lab versions`: the commands of looptax with servers in the versions that people run.
+//! `cargo lab versions`: the commands of looptax with servers in the versions that people use.
 //!
-//! Each server is fetched by the clients of the registries, as this machine has them configured, and runs in its own
-//! mount and network namespace. looptax's output is compared with the server's own version, its own list of
-//! connections, and files byte for byte. Prints a table, `--write` puts it into docs/src/results/versions.md, and a
-//! wrong cell is a failure. Takes root.
+//! Each server is downloaded by the clients of the registries, as they are configured on this machine, and runs in its
+//! own mount and network namespace. looptax's output is compared with the server's own version and its own list of
+//! connections, and files are compared byte for byte. Prints a table; `--write` puts the table into
+//! docs/src/results/versions.md. A wrong cell is a failure. Needs root.
 
 mod columns;
 mod fetch;
@@ -27,38 +27,38 @@ use columns::{COLUMNS, Column, NOT_HAD, Source};
 use rig::Rig;
 use tried::{COMMANDS, Cell, Trial};
 
-/// Where the table is.
+/// The page that contains the table.
 const PAGE: &str = "docs/src/results/versions.md";
 const MARK: &str = "\n## The table\n";
-/// A column with all its commands is over by then, also on a slow machine.
+/// Time limit in seconds for a column with all its commands, also on a slow machine.
 const LIMIT_S: &str = "1800";
-/// Those of `--short`: what the machine has, with the commands that cost seconds.
+/// The commands of `--short`, which take only seconds; it uses the machine's own servers.
 const SHORT: [&str; 6] = ["find", "check", "watch", "switch", "run", "dsn"];
 
 /// The options of the table.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
-    /// Columns whose names have one of these words
+    /// Test only columns whose names contain one of these words
     #[arg(value_name = "WORD")]
     words: Vec<String>,
-    /// Commands; all if none is given
+    /// Commands to test; all if none is given
     #[arg(long, value_delimiter = ',')]
     only: Vec<String>,
-    /// Servers of the machine itself, and the commands that measure nothing
+    /// Test only servers of the machine itself, and only commands that measure nothing
     #[arg(long)]
     short: bool,
-    /// Columns at one time
+    /// Number of columns that run at the same time
     #[arg(long, default_value_t = 1)]
     at_once: usize,
     /// Write the table into the book
     #[arg(long)]
     write: bool,
-    /// Another build of looptax
+    /// Test this build of looptax instead of building one
     #[arg(long)]
     looptax: Option<PathBuf>,
 }
 
-/// The hidden part, within the namespaces.
+/// The hidden command that runs within the namespaces.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Part {
     column: usize,
@@ -69,7 +69,7 @@ pub(crate) struct Part {
     only: Vec<String>,
 }
 
-/// A part's report about a command, a line of JSON each.
+/// A part's report about a command; each report is one line of JSON.
 #[derive(Debug, Serialize, Deserialize)]
 struct Line {
     command: String,
@@ -85,10 +85,10 @@ struct Row {
     lines: Vec<Line>,
 }
 
-/// Programs that ask the servers.
+/// Client programs with which the servers are queried.
 const CLIENTS: [&str; 4] = ["psql", "mysql", "mariadb", "redis-cli"];
 
-/// Tries all.
+/// Tests all columns.
 pub(crate) fn run(options: &Options) -> Result<()> {
     if !rustix::process::geteuid().is_root() {
         println!("versions: skipped, because namespaces and other users' processes need root");
@@ -150,7 +150,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Prints what is wrong of a column.
+/// Prints the wrong cells of a column.
 fn tell(row: Row) -> Row {
     println!("{} {}: {} cells", row.name, row.version, row.lines.len());
     for line in row.lines.iter().filter(|it| it.outcome == "wrong") {
@@ -203,7 +203,8 @@ fn in_namespaces(idx: usize, looptax: &Path, bin: Option<&Path>, only: &[String]
 }
 
 impl Part {
-    /// Runs within the namespaces: nothing of the machine's folders for sockets and temporary files is seen or touched.
+    /// Runs within the namespaces, where the machine's folders for sockets and temporary files are neither seen nor
+    /// changed.
     pub(crate) fn run(&self) -> Result<()> {
         said("ip", "link set lo up")?;
         for folder in ["/run", "/tmp"] {
@@ -230,9 +231,9 @@ impl Part {
     }
 }
 
-/// Hides the machine's own servers of the names that the column has, so that none of them is measured in its place.
+/// Hides the machine's own servers with the same names as the column's, so that none of them is measured instead.
 fn hide_others(kind: Kind, bin: Option<&Path>) -> Result<()> {
-    // The servers behind a pooler stay.
+    // The PostgreSQL behind a pooler is not hidden.
     let stays: &[&str] =
         if kind == Kind::Postgres { &CLIENTS } else { &[&CLIENTS[..], &["postgres", "initdb"]].concat() };
     let names = bin.into_iter().flat_map(fs::read_dir).flatten().flatten().map(|it| it.file_name());
@@ -257,7 +258,7 @@ fn count(rows: &[Row], outcome: &str) -> usize {
     rows.iter().flat_map(|row| &row.lines).filter(|it| it.outcome == outcome).count()
 }
 
-/// The table, its reasons below it.
+/// Returns the table, with the reasons below it.
 fn table(rows: &[Row]) -> String {
     let mut text = String::from("`cargo lab versions`, ");
     let _ = write!(text, "{}: {} cells right, ", today().unwrap_or_default(), count(rows, "right"));

@@ -1,8 +1,8 @@
 <?php
-// The same page always; with `?way`, over which of its two listeners the pool was asked: the kernel's list of
-// connections to the port has it or not.
+// Always prints the same page. With `?way` it prints over which of its two listeners the pool was reached: over TCP if
+// the kernel's list of connections contains one to the port.
 if (($_SERVER['QUERY_STRING'] ?? '') !== 'way') {
-    // Long enough to be seen among the kernel's connections on a busy machine.
+    // The request takes long enough to be seen among the kernel's connections on a busy machine.
     usleep(50000);
     echo 'a page';
     return;

@@ -1,7 +1,8 @@
-//! A server of a column with an account, in separate namespaces, and its own report: its version, and who is connected
-//! how.
+//! A server of a column with an account, in separate namespaces, and the server's own report: its version, and the
+//! transport of each client.
 //!
-//! Asked by the clients of the machine (psql, mariadb, redis-cli), so that looptax's own protocols judge nothing.
+//! The server is queried by the machine's own clients (psql, mariadb, redis-cli), so that looptax's own protocols are
+//! not part of the check.
 
 use std::fs::{self, Permissions};
 use std::net::TcpStream;
@@ -21,14 +22,14 @@ use crate::servers::wait_until;
 
 pub(super) const FOLDER: &str = "/tmp/versions";
 
-/// Ends with SIGTERM, so that what it has started ends, too.
+/// A program that is ended with SIGTERM, so that the programs that it started end, too.
 pub(super) struct Running(pub(super) Child);
 
 impl Drop for Running {
     fn drop(&mut self) {
         if let Some(pid) = Pid::from_raw(self.0.id().cast_signed()) {
             kill_process(pid, Signal::TERM).ok();
-            // Redis and PostgreSQL write to their disk first.
+            // Redis and PostgreSQL write their data to the disk before they end.
             for _ in 0..100 {
                 if matches!(self.0.try_wait(), Ok(Some(_))) {
                     return;
@@ -41,15 +42,15 @@ impl Drop for Running {
     }
 }
 
-/// The running server.
+/// A running server of a column.
 pub(super) struct Rig {
     pub(super) kind: Kind,
     pub(super) port: u16,
     pub(super) socket: PathBuf,
-    /// In its own words.
+    /// The version, as the server reports it.
     pub(super) version: String,
     pub(super) pid: u32,
-    /// The last one ends first.
+    /// The programs; the last one ends first.
     _running: Vec<Running>,
 }
 
@@ -60,7 +61,7 @@ pub(super) struct View {
     pub(super) tcp: u32,
 }
 
-/// The server's program: in the column's folder, else on the machine.
+/// Returns the path of a program: in the column's folder, otherwise on the machine.
 pub(super) fn program(bin: Option<&Path>, name: &str) -> Result<PathBuf> {
     let usual = ["/usr/sbin", "/usr/bin", "/usr/lib/postgresql/15/bin"].map(PathBuf::from);
     let versioned = fs::read_dir("/usr/lib/postgresql").into_iter().flatten().flatten().map(|it| it.path().join("bin"));
@@ -74,7 +75,7 @@ pub(super) fn program(bin: Option<&Path>, name: &str) -> Result<PathBuf> {
     paths.next().with_context(|| format!("no {name}"))
 }
 
-/// User and group of the first of these accounts that is there.
+/// Returns user and group of the first of these accounts that exists.
 fn account(names: &[&str]) -> Result<(u32, u32)> {
     let users = fs::read_to_string("/etc/passwd")?;
     for name in names {
@@ -87,19 +88,19 @@ fn account(names: &[&str]) -> Result<(u32, u32)> {
     bail!("none of the accounts {names:?} exists")
 }
 
-/// A folder that this account owns and everybody may enter.
+/// Makes a folder that this account owns and that every user may enter.
 fn folder(path: &Path, owner: (u32, u32)) -> Result<()> {
     fs::create_dir_all(path)?;
     chown(path, Some(owner.0), Some(owner.1))?;
     Ok(fs::set_permissions(path, Permissions::from_mode(0o755))?)
 }
 
-/// Returns a command's output; an error with its last words if it fails.
+/// Returns a command's output; if the command fails, an error with the end of its output.
 pub(super) fn said(command: Command) -> Result<String> {
     Ok(process::run(command)?.stdout)
 }
 
-/// The application, in PHP.
+/// Returns the path of the application, a PHP script.
 pub(super) fn script() -> Result<PathBuf> {
     let path = Path::new(FOLDER).join("client.php");
     if !path.is_file() {
@@ -121,7 +122,7 @@ fn as_account(path: &Path, owner: (u32, u32)) -> Command {
 }
 
 impl Rig {
-    /// Starts it, with an account `app`, its password `pw` and a database `shop`.
+    /// Starts the server, with an account `app`, its password `pw` and a database `shop`.
     pub(super) fn start(kind: Kind, bin: Option<&Path>) -> Result<Self> {
         fs::create_dir_all(FOLDER)?;
         fs::set_permissions(FOLDER, Permissions::from_mode(0o755))?;
@@ -145,7 +146,7 @@ impl Rig {
         }
     }
 
-    /// The first word of `client.php`.
+    /// Returns the first argument of `client.php`.
     pub(super) fn dialect(&self) -> &'static str {
         match self.kind {
             Kind::Postgres | Kind::Pgbouncer => "pgsql",
@@ -155,7 +156,7 @@ impl Rig {
         }
     }
 
-    /// The application's connections, by the server's own list.
+    /// Returns the application's connections, by the server's own list.
     pub(super) fn view(&self) -> Result<View> {
         let mut view = View::default();
         let list = match self.kind {
@@ -190,7 +191,7 @@ impl Rig {
     }
 }
 
-/// Asks as the administrator, over the socket.
+/// Runs a statement as administrator, over the socket.
 fn sql(rig: &Rig, statement: &str) -> Result<String> {
     let folder = rig.socket.parent().context("no folder")?;
     let mut command;
@@ -221,7 +222,7 @@ fn wait_for(rig: &Rig) -> Result<()> {
     .with_context(|| fs::read_to_string(format!("{FOLDER}/log")).unwrap_or_default())
 }
 
-/// The first number of a text: `10.11.19` of `mariadbd  Ver 10.11.19-MariaDB`.
+/// Returns the first number in a text: `10.11.19` for `mariadbd  Ver 10.11.19-MariaDB`.
 pub(super) fn number(text: &str) -> String {
     let words = text.split([' ', '\n', '/', '=', '-', ',']);
     let mut numbers = words.filter(|it| it.contains('.') || it.contains("rc"));
@@ -296,7 +297,7 @@ fn mysql(kind: Kind, bin: Option<&Path>) -> Result<Rig> {
     command.arg(format!("--basedir={}", base.display())).arg(format!("--datadir={}", data.display()));
     command.arg(format!("--socket={}", socket.display())).arg("--pid-file=/tmp/versions/data/pid");
     if kind == Kind::Mysql {
-        // Its own default is a folder that only its package makes.
+        // The server's default for this option is a folder that only its package makes.
         command.arg("--secure-file-priv=NULL");
     }
     let running = spawned(command)?;
@@ -336,7 +337,7 @@ fn redis(kind: Kind, bin: Option<&Path>) -> Result<Rig> {
     Ok(rig)
 }
 
-/// One that has the port, and one that has the socket: a process serves one of them.
+/// Starts one process at the port and one at the socket, because a memcached process serves only one of them.
 fn memcached(bin: Option<&Path>) -> Result<Rig> {
     let owner = account(&["memcache", "nobody"])?;
     let sockets = Path::new("/run/memcached");
@@ -398,7 +399,8 @@ fn pgbouncer(bin: Option<&Path>) -> Result<Rig> {
     Ok(rig)
 }
 
-/// PHP-FPM with a pool at its port and one at its socket, behind nginx; the page says over which it was asked.
+/// Starts PHP-FPM, with a pool at its port and a pool at its socket, behind nginx. The page reports over which
+/// transport it was requested.
 fn web(kind: Kind, bin: Option<&Path>) -> Result<Rig> {
     let owner = account(&["www-data", "nobody"])?;
     let (site, sockets) = (Path::new("/tmp/versions/site"), Path::new("/run/php"));

@@ -1,4 +1,5 @@
-//! Each command of looptax with the server of a column: what it says, and whether the server itself bears it out.
+//! Tests each command of looptax with the server of a column: compares the command's output with the server's own
+//! report.
 //!
 //! Called by `part`, in the column's namespaces.
 
@@ -18,10 +19,10 @@ use serde_json::Value;
 
 use super::rig::{FOLDER, Rig, Running, View, number, script};
 
-/// The result of a command with a server.
+/// The result of testing a command with a server.
 #[derive(Debug)]
 pub(super) enum Cell {
-    /// The observed result.
+    /// The command's output is right; contains a summary of it.
     Right(String),
     Untried(&'static str),
 }
@@ -36,7 +37,7 @@ const ONE_WAY: &str = "a memcached serves a port or a socket, not both, so nothi
 const NO_LIST: &str = "the server has no list of its connections with which the answer could be compared";
 const IN_FRONT: &str = "nginx is not a private server of looptax, so it is not measured here";
 
-/// A column's server and the looptax that is tried.
+/// A column's server, and the looptax that is tested.
 pub(super) struct Trial<'a> {
     pub(super) rig: &'a Rig,
     pub(super) looptax: &'a Path,
@@ -44,7 +45,7 @@ pub(super) struct Trial<'a> {
 }
 
 impl Trial<'_> {
-    /// An error is a wrong answer, or none.
+    /// Tests a command; fails if the command gives a wrong answer, or none.
     pub(super) fn cell(&self, command: &str) -> Result<Cell> {
         let kind = self.rig.kind;
         let is_web = matches!(kind, Kind::PhpFpm | Kind::Http);
@@ -81,7 +82,7 @@ impl Trial<'_> {
         Ok(self.looptax(words).output()?)
     }
 
-    /// An application with one connection that asks all the time.
+    /// Starts an application with one connection that sends requests all the time.
     fn client(words: &[&str]) -> Result<Running> {
         let script = script()?;
         let mut command = Command::new("php");
@@ -96,7 +97,7 @@ impl Trial<'_> {
         Self::client(&[self.rig.dialect(), "127.0.0.1", &self.rig.port.to_string()])
     }
 
-    /// Runs looptax and looks at the server's list of connections meanwhile.
+    /// Runs looptax, and reads the server's list of connections while it runs.
     fn watched(&self, words: &[&str]) -> Result<(Output, View)> {
         let file = format!("{FOLDER}/output");
         let output = fs::File::create(&file)?;
@@ -113,7 +114,8 @@ impl Trial<'_> {
         Ok((Output { status, stdout: fs::read(file)?, stderr: Vec::new() }, seen))
     }
 
-    /// The measurement's record says the version that the program says, and both arms are proved.
+    /// Runs a measurement; checks that its record contains the version that the server's program reports, and that both
+    /// arms are proved. Returns the record.
     fn record(&self, words: &[&str], kind: &str) -> Result<Value> {
         let file = format!("{FOLDER}/record.json");
         let _ = fs::remove_file(&file);
@@ -171,7 +173,7 @@ impl Trial<'_> {
         let record: Value = serde_json::from_slice(&fs::read(format!("{FOLDER}/running.json"))?)?;
         let target = &record["comparisons"][0]["target"];
         let version = target["version"].as_str().unwrap_or_default();
-        // The protocol tells the version of the PostgreSQL behind a pooler, which is not the pooler's.
+        // The protocol reports the version of the PostgreSQL behind a pooler, not that of the pooler.
         let expected = if self.rig.kind == Kind::Pgbouncer { "" } else { &self.rig.version };
         ensure!(number(version) == expected, "it says version {version:?} of {}", self.rig.version);
         ensure!(target["kind"] == self.rig.kind.name(), "it says {} of {}", target["kind"], self.rig.kind);
@@ -233,7 +235,8 @@ impl Trial<'_> {
         Ok(Right("version, listeners, client".to_owned()))
     }
 
-    /// Expects yes while the user may connect, and no while no user may; a real login of that user decides.
+    /// Expects "yes" if the user may connect, and "no" if no user may; a real connection of that user shows which is
+    /// true.
     fn check(&self) -> Result<Cell> {
         let url = self.rig.url();
         let socket = self.rig.socket.display().to_string();
@@ -244,7 +247,7 @@ impl Trial<'_> {
             _ => {}
         }
         if self.rig.kind == Kind::Memcached {
-            // Another process, which has other keys.
+            // The socket belongs to another memcached process, which has other keys.
             let output = self.output(&words)?;
             ensure!(output.status.code() != Some(0), "it would move to another process's keys");
             return Ok(Right("no: two processes".to_owned()));
@@ -255,7 +258,7 @@ impl Trial<'_> {
             login.args(["--reuid=www-data", "--regid=www-data", "--clear-groups", "php", "-r"]);
             login.arg("exit(@stream_socket_client('unix://' . $argv[1]) ? 0 : 1);").arg(&socket);
             let is_let_in = login.stderr(Stdio::null()).status()?.success();
-            // The pool's socket is its own user's.
+            // The pool's socket belongs to www-data itself.
             let may = may || self.rig.kind == Kind::PhpFpm;
             ensure!(is_let_in == may, "mode {mode:o}: www-data connects: {is_let_in}");
             let output = self.output(&words)?;
@@ -271,7 +274,7 @@ impl Trial<'_> {
         let client = if is_web { None } else { Some(self.over_tcp()?) };
         let is_over = AtomicBool::new(false);
         let (output, made) = thread::scope(|scope| -> Result<_> {
-            // How many had been asked at which time, since the client began.
+            // Records how many requests had been sent at which time, since the client began.
             let asked = scope.spawn(|| -> Result<Vec<(f64, u64)>> {
                 let start = Instant::now();
                 let mut made = Vec::new();
@@ -280,7 +283,7 @@ impl Trial<'_> {
                         page()?;
                     }
                     let n_asked = if is_web { made.len() as u64 + 1 } else { counted() };
-                    // The file is empty for a moment each time that it is written.
+                    // The file is empty for a moment each time it is written.
                     if made.last().is_none_or(|it: &(f64, u64)| n_asked >= it.1) {
                         made.push((start.elapsed().as_secs_f64(), n_asked));
                     }
@@ -297,13 +300,14 @@ impl Trial<'_> {
         self.hold_count(&output, &made)
     }
 
-    /// Requests that were counted over TCP are between the fewest and the most that were made in so long a time.
+    /// Checks that the number of requests that `watch` counted over TCP is between the lowest and the highest number
+    /// that the client sent in a period of this length.
     fn hold_count(&self, output: &Output, made: &[(f64, u64)]) -> Result<Cell> {
         right(output, 0)?;
         let watched: Value = serde_json::from_slice(&output.stdout)?;
         let hops = watched["hops"].as_array().context("no hops")?;
         let is_ours = |hop: &&Value| ["server", "client"].iter().any(|end| self.is_of_rig(&hop[end]["pid"]));
-        // nginx has a hop before it, too.
+        // nginx is also in a hop before PHP-FPM, which does not count.
         let port = format!(":{}", self.rig.port);
         let is_asked = |hop: &&Value| hop["address"].as_str().is_some_and(|it| it.ends_with(&port));
         let ours = hops.iter().filter(is_ours).filter(is_asked).filter(|it| it["way"] == "loopback");
@@ -316,13 +320,13 @@ impl Trial<'_> {
         };
         let least = made.iter().filter(|it| it.0 + over_s <= end).map(within).min().unwrap_or(0);
         let most = made.iter().map(within).max().unwrap_or(0);
-        // A request at either edge; and a count that the client has not written yet.
+        // Allows for a request at either end of the period, and for a count that the client has not written yet.
         let is_so = n_counted + 4 >= least && n_counted <= most + 4;
         ensure!(is_so && n_counted > 0, "it counted {n_counted} of {least} to {most} in {over_s:.1} s");
         Ok(Right(format!("{n_counted} of {least} to {most}")))
     }
 
-    /// The server's process, or one that it started.
+    /// Returns whether this is the server's process, or a process that it started.
     fn is_of_rig(&self, pid: &Value) -> bool {
         let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
         let parent = status.lines().find_map(|line| line.strip_prefix("PPid:")).map(str::trim);
@@ -401,7 +405,7 @@ impl Trial<'_> {
         Ok(Right("moved, and back byte for byte".to_owned()))
     }
 
-    /// A program under `run` is where the server says it is.
+    /// Checks that a program under `run` uses the transport that is expected, according to the server's list.
     fn run(&self) -> Result<Cell> {
         let script = script()?.display().to_string();
         let port = self.rig.port.to_string();
@@ -413,7 +417,8 @@ impl Trial<'_> {
         crate::servers::wait_until("the program is not answered", || Ok(counted() > 3))?;
         let seen = self.rig.view()?;
         drop(program);
-        // MySQL's password needs TLS or a socket once its cache is cold, which only an account that is named could show.
+        // After the server's cache is lost, MySQL's password needs TLS or a socket. Only with a named account could
+        // `run` find out whether a connection depends on that.
         let stays = self.rig.kind == Kind::Mysql;
         ensure!((seen.tcp > 0) == stays && (seen.unix > 0) != stays, "the server saw {seen:?}");
         Ok(Right(if stays { "left on TCP, as documented" } else { "moved" }.to_owned()))
@@ -455,7 +460,7 @@ impl Trial<'_> {
         Ok(Right("both seen".to_owned()))
     }
 
-    /// The layers are those of the ways: a socket's own in one, TCP's in the other.
+    /// Checks that `why` reports layers for the two arms.
     fn why(&self) -> Result<Cell> {
         if self.rig.kind == Kind::Memcached && self.rig.version == "1.6.9" {
             return Ok(Untried("this memcached is too old for a private server"));
@@ -469,7 +474,7 @@ impl Trial<'_> {
         Ok(Right(format!("{} layers", layers.as_array().map_or(0, Vec::len))))
     }
 
-    /// Its text for PHP connects over the socket.
+    /// Checks that the text of `dsn` for PHP connects over the socket.
     fn dsn(&self) -> Result<Cell> {
         let url = self.rig.url();
         let socket = self.rig.socket.display().to_string();
@@ -522,7 +527,7 @@ fn log() -> Result<fs::File> {
     Ok(fs::File::options().create(true).append(true).open(format!("{FOLDER}/log"))?)
 }
 
-/// How many requests the application has made.
+/// Returns how many requests the application has sent.
 fn counted() -> u64 {
     fs::read_to_string(format!("{FOLDER}/count")).ok().and_then(|it| it.trim().parse().ok()).unwrap_or(0)
 }
@@ -538,7 +543,7 @@ fn right(output: &Output, code: i32) -> Result<()> {
     Ok(())
 }
 
-/// Reads the page of PHP-FPM.
+/// Reads the page of PHP-FPM through nginx.
 fn page() -> Result<String> {
     let mut stream = TcpStream::connect("127.0.0.1:8080")?;
     stream.write_all(b"GET /?way HTTP/1.0\r\nHost: localhost\r\n\r\n")?;

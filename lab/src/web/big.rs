@@ -1,20 +1,21 @@
-//! Records made for the page from a real one: a large sweep, and one whose every string is hostile.
+//! Records that are made for the page from a real record: a large sweep, and a record in which every string is hostile.
 //!
-//! The figures mean nothing; only their number and form matter.
+//! The figures in them mean nothing; only their number and form matter.
 
 use looptax_model::record::{Comparison, Epoch, Record};
 
 use super::why;
 
-/// A string that would steer a browser, a terminal or a reader's eye where it is not made harmless.
+/// A string that would misuse a browser or a terminal, or mislead a reader, if it were not escaped.
 pub(super) const HOSTILE: &str = "</script><img src=x onerror=alert(1)><b>&\"'\u{202e}\u{1b}[2J`${7*7}`<!--";
 
-/// Comparisons of a sweep: 1 to 1024 connections.
+/// Number of comparisons in a sweep: 1 to 1024 connections.
 const POINTS: u32 = 11;
-/// Between the beginnings of two epochs.
+/// Time between the beginnings of two epochs, in ns.
 const EPOCH_NS: u64 = 500_000_000;
 
-/// A sweep of 1 to 1024 connections over three arms, with `n_epochs` epochs per pair of arms, from a record of two.
+/// Makes a sweep of 1 to 1024 connections over three arms, with `n_epochs` epochs per pair of arms, from a record of
+/// two arms.
 pub(super) fn sweep(real: &Record, n_epochs: usize) -> Record {
     let mut record = real.clone();
     "sweep".clone_into(&mut record.id);
@@ -42,7 +43,7 @@ fn comparison(real: &Comparison, connections: u32, n_epochs: usize) -> Compariso
     made
 }
 
-/// The same epoch of the baseline and this arm, begun then.
+/// Makes a copy of an epoch for the baseline and this arm, which begins at `start_ns`.
 fn epoch(real: &Epoch, other: u32, start_ns: u64) -> Epoch {
     let mut made = real.clone();
     made.pair = [0, other];
@@ -57,7 +58,7 @@ fn epoch(real: &Epoch, other: u32, start_ns: u64) -> Epoch {
     made
 }
 
-/// The same record with hostile strings wherever one may come from outside.
+/// Returns the record with hostile strings in every place that may contain text from outside.
 pub(super) fn hostile(mut record: Record) -> Record {
     let hostile = || HOSTILE.to_owned();
     record.id = hostile();

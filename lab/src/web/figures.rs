@@ -1,4 +1,4 @@
-//! Pages of made-up and of real records, for the browser tests, the screenshots and the figures in docs/src/results.
+//! Pages of artificial and of real records, for the browser tests, the screenshots and the figures in docs/src/results.
 
 use std::fs;
 use std::path::Path;
@@ -15,15 +15,15 @@ use super::why::with_why;
 use crate::process;
 use crate::workspace::{self, root, run_to_success};
 
-/// Epochs per pair of arms in the sweep whose figures are wanted.
+/// Epochs per pair of arms in the sweep that is measured.
 const EPOCHS: usize = 120;
 /// Epochs per pair of arms that make a record of 200 MB.
 const EPOCHS_OF_200_MB: usize = 1_760;
-/// Call chains of a page that is looked at, and of the largest that a record holds.
+/// Number of call chains on the page for viewing, and in the largest record.
 const CHAINS: usize = 50;
 const MOST_CHAINS: usize = 20_000;
 
-/// A folder with pages for the browser tests: real, sweep, few and many call chains, hostile, several records.
+/// Makes a folder with pages for the browser tests: real, sweep, few and many call chains, hostile, several records.
 pub(super) fn pages() -> Result<TempDir> {
     let looptax = workspace::debug_looptax()?;
     let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
@@ -42,7 +42,7 @@ pub(super) fn pages() -> Result<TempDir> {
     Ok(scratch)
 }
 
-/// Time and memory of `show --html`, and time until the charts are drawn, printed.
+/// Prints time and memory of `show --html`, and the time until the charts are drawn.
 pub(super) fn run() -> Result<()> {
     let looptax = workspace::looptax()?;
     let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
@@ -74,7 +74,7 @@ pub(super) fn run() -> Result<()> {
     Ok(())
 }
 
-/// Takes the screenshot of a record's page that README and book show.
+/// Takes the screenshot of a record's page that the README and the book show.
 pub(super) fn screenshots(record: &Path) -> Result<()> {
     let looptax = workspace::debug_looptax()?;
     let scratch = tempfile::tempdir().context("cannot make a scratch folder")?;
@@ -86,7 +86,7 @@ pub(super) fn screenshots(record: &Path) -> Result<()> {
     run_to_success(command.current_dir(folder()?))
 }
 
-/// A record of this machine, and its page, `real.json` and `real.html`.
+/// Makes a record on this machine, and its page: `real.json` and `real.html`.
 fn real(looptax: &Path, folder: &Path) -> Result<Record> {
     let words = "compare echo -c 1,4 --placement same --fixed 10 -q -o real.json --html real.html";
     let mut command = Command::new(looptax);

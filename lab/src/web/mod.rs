@@ -1,6 +1,6 @@
-//! `cargo lab web`: the report page in a browser, with pages of records made for it.
+//! `cargo lab web`: tests the report page in a browser, with pages of records that are made for the tests.
 //!
-//! The scripts that steer the browser are in web/test; `cargo lab web` builds the page's assets.
+//! The scripts that control the browser are in web/test; `cargo xtask web` builds the page's assets.
 
 mod big;
 mod figures;
@@ -18,17 +18,17 @@ use folder::folder;
 /// The commands for the page.
 #[derive(clap::Subcommand)]
 pub(crate) enum Chore {
-    /// The page in a real browser: console, requests, marks, keyboard, axe, paper
+    /// Test the page in a real browser: console, requests, marks, keyboard, axe, print
     Browser,
-    /// How long a large record takes to become a page and to open, and what memory that needs
+    /// Measure how long a large record takes to become a page and to open, and how much memory that needs
     Figures,
     /// Write docs/src/images/report.png from this record
     Screenshots { record: PathBuf },
 }
 
-/// Does the chore, after the page's packages are installed.
+/// Installs the page's packages, and runs the chore.
 pub(crate) fn run(chore: &Chore) -> Result<()> {
-    // The packages as the lock file says, without their scripts.
+    // Installs the packages in the lock file, without running their scripts.
     let mut install = Command::new("npm");
     install.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund"]);
     install.args(["--loglevel", "error"]);
@@ -40,7 +40,7 @@ pub(crate) fn run(chore: &Chore) -> Result<()> {
     }
 }
 
-/// Runs the tests in a browser on pages of records made for them.
+/// Runs the tests in a browser on pages of records that are made for the tests.
 fn browser() -> Result<()> {
     let pages = figures::pages()?;
     let mut command = Command::new("node");

@@ -1,6 +1,6 @@
-//! Call chains made up for the page: as many as are wanted, over names that real ones have.
+//! Call chains that are made for the page: any number of them, with function names from real chains.
 //!
-//! The figures mean nothing; only their number and form matter.
+//! The figures in them mean nothing; only their number and form matter.
 
 use std::collections::BTreeSet;
 
@@ -48,10 +48,11 @@ const FRAMES: [&str; 24] = [
     "[mariadbd]",
 ];
 const REQUESTS: [u64; 2] = [120_000, 90_000];
-/// CPU time of the dearest chain.
+/// CPU time of the most expensive chain, in ns.
 const DEAREST_NS: usize = 600_000_000;
 
-/// Only the first comparison of a record, with `n_chains` chains beside its own epochs.
+/// Returns a record with only the first comparison of `real`, with `n_chains` chains in addition to the comparison's
+/// own epochs.
 pub(super) fn with_why(real: &Record, n_chains: usize) -> Record {
     let mut record = real.clone();
     record.comparisons.truncate(1);
@@ -61,7 +62,7 @@ pub(super) fn with_why(real: &Record, n_chains: usize) -> Record {
     record
 }
 
-/// The same with hostile strings wherever one may come from outside.
+/// Puts hostile strings in every place that may contain text from outside.
 pub(super) fn make_hostile(why: &mut Why, words: &str) {
     let hostile = || words.to_owned();
     let rows = why.rows.iter_mut().chain(&mut why.counts);
@@ -123,7 +124,7 @@ fn total_us<'a>(chains: impl Iterator<Item = &'a Stack>) -> [f64; 2] {
     [0, 1].map(|side| ns[side] as f64 / 1e3 / REQUESTS[side] as f64)
 }
 
-/// Makes `n` different chains, the dearest first.
+/// Makes `n` different chains, the most expensive first.
 fn chains(n: usize) -> Vec<Stack> {
     let mut dice = Dice::new(1);
     let mut known = BTreeSet::new();
@@ -144,7 +145,7 @@ fn chains(n: usize) -> Vec<Stack> {
     chains
 }
 
-/// A process and what it calls: often the same few, seldom others.
+/// Makes a process and its calls: often the same few functions, rarely others.
 fn chain(dice: &mut Dice) -> String {
     let length = 4 + dice.below(10) + dice.below(16);
     let mut folded = dice.one(&PROCESSES).to_owned();

@@ -10,7 +10,7 @@ use sqlx::{AssertSqlSafe, Connection, Row};
 
 type Seen = Result<String, Box<dyn Error>>;
 
-/// The lock file, for the versions.
+/// The lock file, from which the versions are read.
 const LOCK: &str = include_str!("../Cargo.lock");
 
 fn query() -> String {
@@ -29,7 +29,7 @@ async fn sqlx_postgres(text: &str) -> Seen {
     Ok(row.try_get_unchecked(0)?)
 }
 
-/// Both crates read the same URL; they have to see the same.
+/// Connects with both crates. They read the same URL, and the server has to see the same connection.
 async fn mysql(text: &str) -> Seen {
     use mysql::prelude::Queryable;
     let mut connection = mysql::Conn::new(text)?;
@@ -58,7 +58,7 @@ async fn tokio_postgres(text: &str) -> Seen {
     Ok(row.get(0))
 }
 
-/// Who is logged in, the URL's database, and where the server sees the client.
+/// Returns the user that is logged in, the URL's database, and the client's address as the server sees it.
 async fn mongodb(text: &str) -> Seen {
     let url = text.strip_prefix("Client::with_uri_str(\"").and_then(|it| it.strip_suffix("\")"));
     let url = url.filter(|it| !it.contains(['"', '\\'])).ok_or("not an expression with a URL")?;
@@ -80,7 +80,7 @@ fn redis(text: &str) -> Seen {
     Ok(redis::cmd("CLIENT").arg("INFO").query(&mut connection)?)
 }
 
-/// The URL of a file of variables, for `cargo lab oracle spellings`.
+/// Returns the URL from a file of variables, for `cargo lab oracle spellings`.
 fn url(text: &str) -> &str {
     text.lines().find_map(|line| line.strip_prefix("DATABASE_URL=")).unwrap_or_default()
 }

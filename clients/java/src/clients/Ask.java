@@ -3,13 +3,13 @@ package clients;
 import java.sql.DriverManager;
 
 /**
- * Asks one question over JDBC and prints the first column of the answer.
+ * Sends one query over JDBC and prints the first column of the answer.
  *
  * usage: Ask URL QUERY
  */
 final class Ask {
     public static void main(String[] args) throws Exception {
-        // Where the URL says nothing of a user.
+        // Set if the URL does not contain the user.
         String user = System.getenv("ASK_USER");
         try (var connection = user == null
                         ? DriverManager.getConnection(args[0])

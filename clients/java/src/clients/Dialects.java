@@ -45,7 +45,7 @@ public class Dialects {
         }
     }
 
-    /** Spring's properties, for `cargo lab oracle spellings`: URL, user and password go to the driver as they are. */
+    /** Reads Spring's properties, for `cargo lab oracle spellings`; passes URL, user and password on unchanged. */
     static String bySpring(String text) throws Exception {
         var properties = new java.util.Properties();
         properties.load(new java.io.StringReader(text));
@@ -66,14 +66,14 @@ public class Dialects {
         }
     }
 
-    /** The driver's own factory, but for the time that it looks for a server; keeps what it was given. */
+    /** Like the driver's own factory, but it only parses and returns the URL, so that the time limit can be changed. */
     public static final class MongoClients {
         public static ConnectionString create(String url) {
             return new ConnectionString(url);
         }
     }
 
-    /** Who is logged in, the URL's database, and where the server sees the client. */
+    /** Returns the user that is logged in, the URL's database, and the client's address as the server sees it. */
     static String byMongo(String text) throws Exception {
         var url = (ConnectionString) pasted(text, MongoClients.class);
         var settings = MongoClientSettings.builder().applyConnectionString(url)
@@ -91,7 +91,7 @@ public class Dialects {
         return HexFormat.of().withUpperCase().formatHex(word.getBytes(StandardCharsets.UTF_8));
     }
 
-    /** The value of an expression, which is compiled into a class of its own. */
+    /** Returns the value of an expression, which is compiled into its own class. */
     static Object pasted(String text, Class<?> named) throws Exception {
         Path folder = Files.createTempDirectory(Path.of(System.getenv("DIALECT_SCRATCH")), "java");
         Path file = folder.resolve("Pasted.java");
@@ -108,7 +108,7 @@ public class Dialects {
         }
     }
 
-    /** By the names of the jars, which hold the versions. */
+    /** Returns the drivers with their versions, from the names of the jars. */
     static String driver(String... names) {
         StringBuilder found = new StringBuilder();
         for (String name : names) {

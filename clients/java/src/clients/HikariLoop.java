@@ -3,7 +3,7 @@ package clients;
 import com.zaxxer.hikari.HikariConfig;
 import com.zaxxer.hikari.HikariDataSource;
 
-/** Point selects through a pool of HikariCP's of one connection, over MariaDB Connector/J. Over TCP alone. */
+/** Point selects through a HikariCP pool with one connection, over MariaDB Connector/J. Only over TCP. */
 final class HikariLoop {
     public static void main(String[] args) throws Exception {
         Loop loop = new Loop(args);

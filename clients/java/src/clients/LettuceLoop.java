@@ -5,7 +5,7 @@ import io.lettuce.core.RedisClient;
 import io.lettuce.core.RedisURI;
 import io.lettuce.core.resource.EpollProvider;
 
-/** GETs with Lettuce on one connection, over netty's own epoll or over Java's selectors. Over TCP alone. */
+/** GETs with Lettuce on one connection, over netty's own epoll or over Java's selectors. Only over TCP. */
 final class LettuceLoop {
     public static void main(String[] args) throws Exception {
         Loop loop = new Loop(args);

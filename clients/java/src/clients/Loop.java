@@ -5,9 +5,9 @@ import java.io.InputStreamReader;
 import java.lang.management.ManagementFactory;
 import java.util.Locale;
 
-/** What every loop in Java shares: the conversation on stdin and stdout, the clock, the keys. See ../../../README.md. */
+/** The code that every loop in Java shares: the conversation (see ../../../README.md), the clock, the keys. */
 final class Loop {
-    /** Over TCP {@code null}. */
+    /** Path of the socket; {@code null} over TCP. */
     final String socket;
 
     final String host;
@@ -17,7 +17,7 @@ final class Loop {
     final String database = System.getenv("LOOP_DATABASE");
     private final long rows = Long.parseLong(System.getenv("LOOP_ROWS"));
 
-    /** One request; gives the value that came back. */
+    /** A request; returns the value in the answer. */
     interface Request {
         String ask(long key) throws Exception;
     }
@@ -37,7 +37,7 @@ final class Loop {
         }
     }
 
-    /** Each line of stdin is a number of requests; each answer says how long they took. */
+    /** For each line of stdin, a number of requests: sends them, and prints how long they took. */
     void serve(String library, Request request) throws Exception {
         System.out.printf("ready %s, Java %s%n", library, System.getProperty("java.version"));
         BufferedReader lines = new BufferedReader(new InputStreamReader(System.in));
@@ -66,7 +66,7 @@ final class Loop {
             double cpu = (self.getProcessCpuTime() - cpuBefore) / 1e9;
             System.out.printf(Locale.ROOT, "%d %.6f %.6f%n", n, seconds, cpu);
         }
-        // Some drivers keep threads of their own.
+        // Some drivers have threads that would keep the program running.
         System.exit(0);
     }
 }

@@ -3,7 +3,7 @@ package clients;
 import java.sql.DriverManager;
 import java.util.Properties;
 
-/** Point selects with MySQL Connector/J: one statement, prepared by the server. Over TCP alone. */
+/** Point selects with MySQL Connector/J: one statement, prepared by the server. Only over TCP. */
 final class MysqlJdbc {
     public static void main(String[] args) throws Exception {
         Loop loop = new Loop(args);
@@ -23,7 +23,7 @@ final class MysqlJdbc {
         });
     }
 
-    /** Of {@code mysql-connector-j-1.2.3 (Revision: …)}. */
+    /** Returns the version in {@code mysql-connector-j-1.2.3 (Revision: …)}. */
     private static String version(String whole) {
         return whole.replaceAll("^mysql-connector-j-| .*$", "");
     }

@@ -27,14 +27,14 @@ final class NioLoop {
     }
 
     private void await() throws IOException {
-        // A limit, so that a lost event is an error.
+        // With a time limit, a lost event is an error.
         if (selector.select(10_000) == 0) {
             throw new IOException("no event in ten seconds");
         }
         selector.selectedKeys().clear();
     }
 
-    /** Sends one command, and gives the first line of its reply, or what a bulk reply holds. */
+    /** Sends one command; returns the first line of the reply, or the content of a bulk reply. */
     private String ask(String command) throws IOException {
         channel.write(ByteBuffer.wrap((command + "\r\n").getBytes(StandardCharsets.UTF_8)));
         buffer.clear();

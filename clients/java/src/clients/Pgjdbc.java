@@ -14,7 +14,7 @@ final class Pgjdbc {
         if (loop.socket != null) {
             properties.setProperty("socketFactory", "org.newsclub.net.unix.AFUNIXSocketFactory$FactoryArg");
             properties.setProperty("socketFactoryArg", loop.socket);
-            // The host is needed and not used.
+            // The driver requires a host, but does not use it.
             where = "localhost";
         }
         var connection = DriverManager.getConnection("jdbc:postgresql://" + where + "/" + loop.database, properties);

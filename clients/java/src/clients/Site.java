@@ -7,7 +7,7 @@ import java.net.InetSocketAddress;
 import java.nio.charset.StandardCharsets;
 import java.util.concurrent.Executors;
 
-/** A page that asks a database 20 times over a connection of HikariCP's pool: Site PORT. */
+/** A page that sends 20 queries to a database over a connection of HikariCP's pool: Site PORT. */
 public final class Site {
     private Site() {}
 

@@ -19,7 +19,7 @@ import java.util.concurrent.FutureTask;
 import java.util.concurrent.TimeUnit;
 import java.util.concurrent.TimeoutException;
 
-/** Programs of threads for {@code cargo lab oracle programs}, over Java's selector: see ../../../README.md. */
+/** Programs with threads for {@code cargo lab oracle programs}, over Java's selector: see ../../../README.md. */
 final class Threads {
     private static final int BEFORE = 0;
     private static final int BESIDE = 1;
@@ -27,7 +27,7 @@ final class Threads {
     private static final int SHUT_BY_WRITER = 1;
     private static final int SHUT_BY_READER = 2;
 
-    /** A connection, by its numbers. */
+    /** A connection, made from its numbers. */
     private static final class Connection {
         final boolean isPatient;
         final int when;
@@ -52,7 +52,7 @@ final class Threads {
             watcher = it[2];
             spins = it[4];
             watchSpins = it[5];
-            // A channel that blocks cannot be watched.
+            // A blocking channel cannot be registered with a selector.
             when = isPatient ? 2 : it[1];
             bytes = it[6];
             parts = it[7];
@@ -78,7 +78,7 @@ final class Threads {
         }
     }
 
-    /** Has a thread take a turn: who connects, who waits, or a third one. */
+    /** Runs a step in a thread: the one that connects, the one that waits, or a third thread. */
     private Future<?> give(int who, Callable<?> turn) {
         FutureTask<?> task = new FutureTask<>(turn);
         if (who == WAITER) {
@@ -134,12 +134,12 @@ final class Threads {
     private void handle(SelectionKey key) throws Exception {
         Connection it = (Connection) key.attachment();
         if (key.isConnectable()) {
-            // Before it connects, the selector says so of any channel.
+            // The selector also reports channels that have not begun to connect as connectable.
             if (!it.channel.isConnectionPending() || !it.channel.finishConnect()) {
                 return;
             }
             key.interestOps(SelectionKey.OP_READ);
-            // As most programs do: who is told that it is connected writes, or has it done.
+            // As in most programs, the thread that notices the connection writes, or makes another thread write.
             give(it.writer == 0 ? WAITER : it.writer, () -> write(it));
         } else if (key.isReadable()) {
             ByteBuffer buffer = ByteBuffer.allocate(4096);

@@ -5,7 +5,7 @@ import io.vertx.pgclient.PgConnectOptions;
 import io.vertx.pgclient.PgConnection;
 import io.vertx.sqlclient.Tuple;
 
-/** Point selects with Vert.x's reactive client for PostgreSQL, on netty's event loop. Over TCP alone. */
+/** Point selects with Vert.x's reactive client for PostgreSQL, on netty's event loop. Only over TCP. */
 final class VertxLoop {
     public static void main(String[] args) throws Exception {
         Loop loop = new Loop(args);

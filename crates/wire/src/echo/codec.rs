@@ -8,14 +8,15 @@ use crate::{Codec, Draws, Reply, WireError};
 pub(super) const KEY_BYTES: usize = 8;
 pub(super) const READ_REPLY: &str = "read the echo of a request";
 
-/// A codec has room for this many requests in flight from the start; with more, it allocates.
+/// Number of requests in flight for which a codec reserves memory at the start; with more, it allocates.
 const IN_FLIGHT: usize = 1024;
 /// The byte that fills a request after its key.
 const FILLER: u8 = b'x';
 
-/// Requests and replies of one connection. It remembers the keys in flight, so each connection needs its own codec.
+/// Writes requests and recognises replies of one connection. The codec remembers the keys in flight, so each connection
+/// needs its own codec.
 ///
-/// The reply's data is the key that came back; the filler is not checked.
+/// The data of a reply is the key that the server sent back; the filler is not checked.
 #[derive(Debug, Clone)]
 pub struct EchoCodec {
     template: Vec<u8>,
@@ -25,7 +26,7 @@ pub struct EchoCodec {
 }
 
 impl EchoCodec {
-    /// A codec for messages of these sizes; sizes below 8 bytes count as 8.
+    /// Returns a codec for messages of these sizes; sizes below 8 bytes count as 8.
     pub fn ping_pong(request_bytes: u32, reply_bytes: u32) -> Self {
         Self {
             template: vec![FILLER; at_least_a_key(request_bytes)],
@@ -35,8 +36,8 @@ impl EchoCodec {
         }
     }
 
-    /// A codec for streams of `bytes` bytes in writes of `write_bytes` bytes; the last write may be shorter. Sizes
-    /// below 8 bytes count as 8.
+    /// Returns a codec for streams of `bytes` bytes in writes of `write_bytes` bytes; the last write may be shorter.
+    /// Sizes below 8 bytes count as 8.
     pub fn stream(bytes: u64, write_bytes: u32) -> Self {
         let stream_bytes = bytes.max(KEY_BYTES as u64);
         Self { stream_bytes: Some(stream_bytes), ..Self::ping_pong(write_bytes, 0) }

@@ -1,6 +1,7 @@
-//! The greetings of both ends: the client's says which traffic it asks for, the server's says which thread serves it.
+//! The greetings of both ends: the client's greeting contains the kind of traffic, the server's greeting contains the
+//! thread that serves the connection.
 //!
-//! Only bytes, no I/O; both ends check the bounds of what they read.
+//! This file only encodes and decodes bytes, without I/O. Both ends check that the received values are within bounds.
 
 use super::codec::KEY_BYTES;
 use super::fault::malformed;
@@ -8,29 +9,30 @@ use crate::WireError;
 
 pub(super) const GREET: &str = "agree on sizes";
 pub(super) const READ_GREETING: &str = "read a greeting";
-/// The first bytes of both greetings: looptax echo, version 2.
+/// First bytes of both greetings: looptax echo, version 2.
 pub(super) const MAGIC: [u8; 4] = *b"LTE2";
-/// Least number of bytes of a request, a reply or a stream: the length of the key.
+/// Lowest number of bytes of a request, a reply or a stream: the length of the key.
 const LEAST_BYTES: u32 = KEY_BYTES as u32;
 /// Highest number of bytes of a request or a reply.
 const MOST_BYTES: u32 = 1 << 20;
-/// Highest number of bytes of a stream: it takes seconds even on a slow machine, so a time limit for answers can hold.
+/// Highest number of bytes of a stream. Even this stream takes only seconds on a slow machine, so a time limit for
+/// answers can be kept.
 const MOST_STREAM_BYTES: u64 = 1 << 32;
-/// Bit in the first number of a hello: the rest is the length of a stream.
+/// Bit in the first number of a hello: the other bits of the number are the length of a stream.
 const IS_STREAM: u32 = 1;
 /// Bit in the first number of a hello: do not set `TCP_NODELAY`.
 const IS_DELAYED: u32 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Traffic {
-    /// A message from the client, and a message back.
+    /// The client sends a message, and the server sends a message back.
     PingPong {
         /// Bytes of each request, 8 to 1 MiB.
         request_bytes: u32,
         /// Bytes of each reply, 8 to 1 MiB.
         reply_bytes: u32,
     },
-    /// Many bytes from the client; when the last one has arrived, their key back.
+    /// The client sends many bytes; when the last byte has arrived, the server sends their key back.
     Stream {
         /// Bytes of each request, 8 to 4 GiB.
         bytes: u64,
@@ -40,14 +42,14 @@ pub enum Traffic {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hello {
     pub traffic: Traffic,
-    /// Whether the server sends small packets immediately over TCP, as it does by default.
+    /// Whether the server sets `TCP_NODELAY`, so that it sends small packets immediately; this is the default.
     pub is_nodelay: bool,
 }
 
 impl Hello {
     pub const BYTES: usize = 16;
 
-    /// Messages of these sizes, with `TCP_NODELAY`.
+    /// Returns a greeting for messages of these sizes, with `TCP_NODELAY`.
     pub fn ping_pong(request_bytes: u32, reply_bytes: u32) -> Self {
         Self { traffic: Traffic::PingPong { request_bytes, reply_bytes }, is_nodelay: true }
     }
@@ -70,7 +72,7 @@ impl Hello {
     /// Parses the client's greeting.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] if it is not our greeting, or if a size is out of bounds.
+    /// [`WireError::Malformed`] if the bytes are not looptax's greeting, or if a size is out of bounds.
     pub fn decode(bytes: [u8; Self::BYTES]) -> Result<Self, WireError> {
         let ([magic, flags, first, second], _) = bytes.as_chunks::<4>() else {
             unreachable!("sixteen bytes are four times four");
@@ -87,7 +89,7 @@ impl Hello {
         Ok(hello)
     }
 
-    /// Whether all sizes are within bounds.
+    /// Checks that all sizes are within bounds.
     pub(super) fn check(self) -> Result<(), WireError> {
         let bounds = LEAST_BYTES..=MOST_BYTES;
         let (is_right, found) = match self.traffic {
@@ -106,7 +108,7 @@ impl Hello {
     }
 }
 
-/// The server's greeting: the thread that serves this connection.
+/// The server's greeting, with the thread that serves this connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Welcome {
     pub pid: u32,
@@ -128,7 +130,7 @@ impl Welcome {
     /// Parses the server's greeting.
     ///
     /// # Errors
-    /// [`WireError::Malformed`] if it is not our answer.
+    /// [`WireError::Malformed`] if the bytes are not looptax's answer.
     pub fn decode(bytes: [u8; Self::BYTES]) -> Result<Self, WireError> {
         let ([magic, pid, tid], _) = bytes.as_chunks::<4>() else {
             unreachable!("twelve bytes are three times four");
@@ -139,7 +141,7 @@ impl Welcome {
     }
 }
 
-/// The lower and the upper half of a number.
+/// Returns the lower and the upper half of a number.
 fn halves(number: u64) -> [u32; 2] {
     [number as u32, (number >> 32) as u32]
 }

@@ -1,9 +1,10 @@
-//! The protocol of the built-in server: fixed sizes, the key sent back, and no computation.
+//! The protocol of the built-in echo server: messages have fixed sizes, and the server sends the key back without any
+//! computation.
 //!
-//! The client opens with [`Hello`], and the server answers with [`Welcome`]; after that it answers each request with
-//! one reply that starts with the request's key. A request is a message of fixed size, or a stream of bytes whose first
-//! eight are the key. The codec is hot: no lock, no system call, and no allocation unless there are more requests in
-//! flight than stated. Called by bench, and by servers for the other end.
+//! The client opens with [`Hello`], and the server answers with [`Welcome`]. After that the server answers each request
+//! with one reply that starts with the request's key. A request is a message of fixed size, or a stream of bytes whose
+//! first eight are the key. The codec runs in the measured loop: no lock, no system call, and no allocation unless more
+//! requests are in flight than stated. Called by bench, and by servers for the other end.
 
 mod codec;
 mod fault;
@@ -32,7 +33,8 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// Greets the server. `timeout_hint` is the stream's own time limit, for error messages.
+    /// Sends the client's greeting and reads the server's. `timeout_hint` is the stream's own time limit, for error
+    /// messages.
     ///
     /// # Errors
     /// [`WireError::Malformed`] if `hello` is out of bounds or the peer is not an echo server; `Timeout`, `Closed`,
@@ -42,7 +44,7 @@ impl<S: Stream> Connection<S> {
         write_all(&mut stream, &hello.encode(), GREET, timeout_hint)?;
         let mut answer = [0; Welcome::BYTES];
         let (magic, numbers) = answer.split_at_mut(hello::MAGIC.len());
-        // The magic is read first, because another server's answer may be shorter than ours.
+        // The magic is read first, because another kind of server may send a shorter answer than an echo server.
         read_exact(&mut stream, magic, READ_GREETING, timeout_hint)?;
         hello::check_magic(magic)?;
         read_exact(&mut stream, numbers, READ_GREETING, timeout_hint)?;
@@ -50,7 +52,7 @@ impl<S: Stream> Connection<S> {
         Ok(Self { stream, hello, welcome, limit: timeout_hint })
     }
 
-    /// Thread id of the server's thread for this connection.
+    /// Returns the thread id of the server's thread for this connection.
     pub fn connection_id(&self) -> u64 {
         u64::from(self.welcome.tid)
     }
@@ -59,7 +61,7 @@ impl<S: Stream> Connection<S> {
         self.welcome.pid
     }
 
-    /// The requests and replies of this connection. A stream is sent in writes of `write_bytes` bytes.
+    /// Returns the codec for this connection. A stream is sent in writes of `write_bytes` bytes.
     pub fn codec(&self, write_bytes: u32) -> EchoCodec {
         match self.hello.traffic {
             Traffic::PingPong { request_bytes, reply_bytes } => EchoCodec::ping_pong(request_bytes, reply_bytes),
@@ -85,7 +87,7 @@ impl<S: Stream> Connection<S> {
         codec.reply(&reply).map(drop)
     }
 
-    /// The stream, for the load engine. No further bytes have been read from it.
+    /// Returns the stream, for the load engine. No bytes after the last reply have been read from it.
     pub fn into_stream(self) -> S {
         self.stream
     }

@@ -1,7 +1,7 @@
 //! FastCGI: requests to a web server's programs, and their answers.
 //!
 //! Supports only what a page of PHP needs: the responder role, one request after another. [`request`] sends one request
-//! and accepts any answer as a whole; [`Page`] is for the measured loop. The peer is untrusted, so the size of an
+//! and reads any answer as a whole; [`Page`] is for the measured loop. The peer is untrusted, so the size of an
 //! answer is limited. Existing crates for FastCGI need an async runtime. The rooms servers and path use this to send
 //! requests to `php-fpm`.
 //!
@@ -30,11 +30,11 @@ const STDOUT: u8 = 6;
 const STDERR: u8 = 7;
 
 const HEADER_BYTES: usize = 8;
-/// A record's content has at most this many bytes: its length has 16 bits.
+/// Highest number of bytes in a record's content, whose length has 16 bits.
 const RECORD_BYTES: usize = 0xffff;
 
-/// Highest number of bytes in an answer: both streams together with the records' headers, so that a series of empty
-/// records also reaches it. A page has a hundredth of it.
+/// Highest number of bytes in an answer: the content of both streams and the headers of the records, so that a series
+/// of empty records also reaches the limit. A usual page has a hundredth of it.
 const ANSWER_LIMIT: u64 = 64 << 20;
 
 const ACTION: &str = "read a FastCGI answer";
@@ -78,7 +78,7 @@ pub fn request(stream: &mut impl Stream, params: &[(&str, &str)], limit: Duratio
     }
 }
 
-/// The bytes of one request with these parameters and without a body.
+/// Returns the bytes of one request with these parameters and without a body.
 ///
 /// # Errors
 /// [`WireError::Request`] for parameters that do not fit.
@@ -137,7 +137,7 @@ fn read_record(stream: &mut impl Stream, limit: Duration) -> Result<(u8, Vec<u8>
     Ok((kind, content))
 }
 
-/// The program's status, if the request was not refused.
+/// Returns the program's status, if the request was not refused.
 fn status(content: &[u8]) -> Result<u32, WireError> {
     match content {
         [a, b, c, d, 0, ..] => Ok(u32::from_be_bytes([*a, *b, *c, *d])),
@@ -155,7 +155,7 @@ mod tests {
 
     use super::*;
 
-    /// A peer that sends what it was given, whatever it is asked.
+    /// A peer that always sends the given bytes, whatever it receives.
     struct Peer<'a> {
         sends: &'a [u8],
         got: Vec<u8>,

@@ -1,8 +1,8 @@
 //! One page, requested repeatedly on a connection that stays open, for the measured loop.
 //!
-//! Hot file: `request` copies bytes that were made once, `reply` goes through the records of one answer and skips long
-//! content. Neither of them allocates (except for an error), locks, logs, or makes a system call. The load engine calls
-//! them; before that [`Connection`] sends one request.
+//! Runs in the measured loop: `request` copies bytes that were made once, `reply` goes through the records of one
+//! answer and skips long content. Neither of them allocates (except for an error), locks, logs, or makes a system call.
+//! The load engine calls them; before that [`Connection`] sends one request.
 
 use std::time::Duration;
 
@@ -16,7 +16,7 @@ use crate::{Codec, Draws, Renewal, Reply, Stream, WireError, site};
 
 /// Highest number of bytes in a page.
 const BODY_LIMIT: u64 = 1 << 30;
-/// An answer of at most this many bytes is kept whole, so that the two arms' answers can be compared.
+/// Highest number of bytes in an answer that is kept as a whole, so that the answers of the two arms can be compared.
 const KEPT_BYTES: usize = 64 << 10;
 const READ_BYTES: usize = 16 << 10;
 
@@ -30,12 +30,12 @@ pub struct Asked<'a> {
     pub upload_bytes: Option<usize>,
     /// The expected length of the page in bytes, if known.
     pub answer_bytes: Option<u64>,
-    /// Whether the connection is to end after the answer, which is nginx's default.
+    /// Whether the connection is to end after the answer. This is nginx's default.
     pub is_last: bool,
 }
 
 impl<'a> Asked<'a> {
-    /// A GET on a connection that stays open; the answer may have any length.
+    /// Returns a GET request on a connection that stays open; the answer may have any length.
     pub fn script(script: &'a str) -> Self {
         Self { script, query: "", upload_bytes: None, answer_bytes: None, is_last: false }
     }
@@ -50,7 +50,7 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// A connection on which no request was sent yet.
+    /// Returns a connection on which no request has been sent yet.
     pub fn silent(stream: S, folder: &str) -> Self {
         Self { stream, folder: folder.to_owned(), worker: None }
     }
@@ -106,23 +106,23 @@ impl<S: Stream> Connection<S> {
         number.ok_or_else(|| malformed("a pool's status", &output))
     }
 
-    /// The id of the process that answers; `None` if it was not requested.
+    /// Returns the id of the process that answers; `None` if the id was not requested.
     pub fn worker(&self) -> Option<u32> {
         self.worker
     }
 
-    /// The folder of the site's scripts.
+    /// Returns the folder of the site's scripts.
     pub fn folder(&self) -> &str {
         &self.folder
     }
 
-    /// The stream, for the load engine. No further bytes have been read from it.
+    /// Returns the stream, for the load engine. No bytes after the last reply have been read from it.
     pub fn into_stream(self) -> S {
         self.stream
     }
 }
 
-/// The same request, sent as often as needed.
+/// One request that is sent as often as needed.
 #[derive(Debug, Clone)]
 pub struct Page {
     request: Vec<u8>,
@@ -147,7 +147,7 @@ impl Page {
         })
     }
 
-    /// Counts a record of output; returns the position in it at which the page itself begins.
+    /// Counts the bytes of an output record; returns the position in the record at which the page itself begins.
     fn take_output(&mut self, content: &[u8]) -> Result<usize, WireError> {
         let mut at = 0;
         if !self.has_head && !content.is_empty() {
@@ -222,7 +222,7 @@ impl Codec for Page {
             at += n_record;
         }
         if at <= KEPT_BYTES {
-            // The answer is still short, so all of it is read again when more has arrived.
+            // The answer is still short, so it is read again from its start when more bytes have arrived.
             (self.has_head, self.n_body) = before;
         } else {
             self.n_passed = at;
@@ -235,7 +235,7 @@ impl Codec for Page {
     }
 }
 
-/// The record at the start, if it is complete: its type, the length of its content, and its total length.
+/// Returns the record at the start, if it is complete: its type, the length of its content, and its total length.
 fn next_record(bytes: &[u8]) -> Result<Option<(u8, usize, usize)>, WireError> {
     let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
         return Ok(None);
@@ -249,7 +249,7 @@ fn next_record(bytes: &[u8]) -> Result<Option<(u8, usize, usize)>, WireError> {
     Ok((bytes.len() >= n_record).then_some((kind, n_content, n_record)))
 }
 
-/// The length of the headers, all of which PHP sends in its first record.
+/// Returns the length of the headers. PHP sends all of them in its first record.
 fn head_bytes(content: &[u8]) -> Result<usize, WireError> {
     const STATUS: &[u8] = b"Status: ";
     let Some(at) = content.windows(4).position(|it| it == b"\r\n\r\n") else {
@@ -324,7 +324,7 @@ mod tests {
         record(END_REQUEST, &[0; 8])
     }
 
-    /// All answers in what comes in pieces of `n_piece` bytes: their data.
+    /// Feeds all answers in pieces of `n_piece` bytes, and returns the data of each answer.
     fn read(page: &mut Page, answers: &[u8], n_piece: usize) -> Result<Vec<Vec<u8>>, WireError> {
         let (mut received, mut found) = (Vec::new(), Vec::new());
         for piece in answers.chunks(n_piece) {

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use crate::WireError;
 
-/// Highest number of bytes in an answer's head: several times the limit that web servers set for their clients' heads.
+/// Highest number of bytes in an answer's head: several times the limit that web servers set for the heads of requests.
 pub(super) const HEAD_BYTES: usize = 64 << 10;
 /// Number of body bytes that are processed at a time.
 const PIECE_BYTES: usize = 64 << 10;
@@ -34,7 +34,7 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// Bodies of up to 64 MiB, of which nothing is kept.
+    /// Returns limits for bodies of up to 64 MiB, of which nothing is kept.
     pub fn new(time: Duration) -> Self {
         Self { body_bytes: BODY_LIMIT, kept_bytes: 0, time }
     }
@@ -64,13 +64,13 @@ impl Buffers {
         }
     }
 
-    /// The beginning of the last answer's body, as far as the limits keep it. If the answer was cut off, the part that
-    /// arrived.
+    /// Returns the beginning of the last answer's body, up to the number of bytes that the limits allow to keep. If the
+    /// answer was cut off, returns the part that arrived.
     pub fn body(&self) -> &[u8] {
         &self.kept
     }
 
-    /// Forgets the last answer.
+    /// Removes the last answer from the buffers.
     pub(super) fn clear(&mut self) {
         self.input.n_used = 0;
         self.input.n_held = 0;
@@ -96,8 +96,8 @@ impl Buffers {
         Ok(())
     }
 
-    /// Makes the answer after the end of its body. If the server sent more than it announced, the connection gets no
-    /// further request.
+    /// Makes the answer after the end of its body. If the server sent more bytes than it announced, no further request
+    /// may be sent on the connection.
     pub(super) fn finish(&self, status: u16, keeps_alive: bool) -> Answer {
         Answer {
             status,
@@ -108,7 +108,7 @@ impl Buffers {
     }
 }
 
-/// Bytes that were received and not yet used.
+/// Bytes that were received and are not yet used.
 #[derive(Debug)]
 pub(super) struct Input {
     bytes: Vec<u8>,
@@ -125,7 +125,7 @@ impl Input {
         self.n_used += n;
     }
 
-    /// The space for more bytes, after the unused ones; empty if these fill the whole buffer.
+    /// Returns the space for more bytes, after the unused bytes; empty if the unused bytes fill the whole buffer.
     pub(super) fn room(&mut self) -> &mut [u8] {
         if self.n_used > 0 {
             self.bytes.copy_within(self.n_used..self.n_held, 0);
@@ -135,7 +135,7 @@ impl Input {
         &mut self.bytes[self.n_held..]
     }
 
-    /// Counts `n` bytes that were written into the space.
+    /// Records that `n` bytes were written into the space.
     pub(super) fn grow(&mut self, n: usize) {
         self.n_held += n;
     }

@@ -1,5 +1,5 @@
-//! The errors of a page before its status is known. Each fault for which a command can suggest a next step has a
-//! variant.
+//! Errors of a request for a page before the status of the answer is known. Each fault for which a command can suggest
+//! a next step has a variant.
 
 use looptax_model::failure::Explain;
 
@@ -10,7 +10,7 @@ use crate::error::printable;
 #[derive(Debug, thiserror::Error)]
 pub enum HttpError {
     /// The connection was closed before the first byte of an answer. On a connection that was kept from an earlier
-    /// request this is normal: the server had closed it by then, and the caller may try a fresh one.
+    /// request this is normal: the server closed it in the meantime, and the caller may try a new connection.
     #[error("the server closed the connection before it answered")]
     Unanswered,
     /// The answer is HTTP/2 or later.
@@ -30,13 +30,13 @@ pub enum HttpError {
 }
 
 impl HttpError {
-    /// The error for a peer that sent `found` instead of the beginning of an answer.
+    /// Returns the error for a peer that sent `found` instead of the beginning of an answer.
     pub(super) fn no_http(found: &[u8]) -> Self {
         let found = printable(found);
         Self::NoHttp { found }
     }
 
-    /// Whether the stream's time limit passed.
+    /// Returns whether the stream's time limit passed.
     pub fn is_timeout(&self) -> bool {
         matches!(self, Self::Wire(WireError::Timeout { .. }))
     }

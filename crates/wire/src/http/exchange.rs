@@ -26,15 +26,15 @@ const TLS_VERSION: u8 = 3;
 
 /// Sends a request and reads the whole answer.
 ///
-/// The stream has its own time limits. It may carry another request if [`Answer::keeps_alive`] is true, and never after
-/// an error.
+/// The stream has its own time limits. The stream may carry another request only if [`Answer::keeps_alive`] is true and
+/// no error occurred.
 ///
 /// # Errors
 /// [`HttpError::Unanswered`] if the server closed the connection before the first byte of an answer; `Http2`, `Tls` and
 /// `NoHttp` for answers of another kind; [`HttpError::Wire`] for all other errors.
 ///
 /// # Cost
-/// One write, and at least one read for each 64 KiB; the library allocates for the head of the answer.
+/// One write, and at least one read for each 64 KiB; the library allocates memory for the head of the answer.
 pub fn exchange(stream: &mut impl Stream, request: &Request, buffers: &mut Buffers) -> Result<Answer, HttpError> {
     buffers.clear();
     let Ok(Some(SendRequestResult::RecvResponse(mut call))) = await_answer(request) else {
@@ -52,10 +52,12 @@ pub fn exchange(stream: &mut impl Stream, request: &Request, buffers: &mut Buffe
     Ok(buffers.finish(status, keeps_alive))
 }
 
-/// The library's state after a request was sent. The request's bytes were made earlier, without this state.
+/// Returns the library's state after a request was sent. The bytes of the request were made earlier, without this
+/// state.
 fn await_answer(request: &Request) -> Result<Option<SendRequestResult>, ureq_proto::Error> {
     let mut call = Call::new(request.gist())?.proceed();
-    // Large enough for a short line and a header: this state knows no more of the request.
+    // Large enough for a short request line and one header: the copy of the request in this state contains nothing
+    // else.
     let mut unsent = [0; 64];
     while !call.can_proceed() {
         call.write(&mut unsent)?;
@@ -63,7 +65,7 @@ fn await_answer(request: &Request) -> Result<Option<SendRequestResult>, ureq_pro
     call.proceed()
 }
 
-/// Reads until there is a complete head that is not an interim answer; returns its status.
+/// Reads until a complete head has arrived that is not an interim answer; returns its status.
 fn read_head(stream: &mut impl Stream, call: &mut Call<RecvResponse>, buffers: &mut Buffers) -> Result<u16, HttpError> {
     let mut is_begun = false;
     loop {
@@ -82,7 +84,7 @@ fn read_head(stream: &mut impl Stream, call: &mut Call<RecvResponse>, buffers: &
         }
         is_begun = true;
         recognise(unused)?;
-        // Without a new line end the head cannot be complete.
+        // The head can only be complete if a new line end has arrived.
         if unused[n_known..].contains(&b'\n')
             && let Some(status) = parse_heads(call, buffers)?
         {
@@ -105,7 +107,7 @@ fn parse_heads(call: &mut Call<RecvResponse>, buffers: &mut Buffers) -> Result<O
     }
 }
 
-/// Reads a body to its end; true if the connection may carry another request.
+/// Reads a body to its end; returns true if the connection may carry another request.
 fn read_body(stream: &mut impl Stream, mut call: Call<RecvBody>, buffers: &mut Buffers) -> Result<bool, WireError> {
     let ends_by_close = call.body_mode() == BodyMode::CloseDelimited;
     loop {
@@ -137,7 +139,7 @@ fn read_body(stream: &mut impl Stream, mut call: Call<RecvBody>, buffers: &mut B
     }
 }
 
-/// Reads available bytes and puts them after the unused ones; 0 at the stream's end.
+/// Reads available bytes and puts them after the unused bytes; returns 0 at the stream's end.
 fn read_more(stream: &mut impl Stream, buffers: &mut Buffers) -> Result<usize, WireError> {
     let room = buffers.input.room();
     if room.is_empty() {
@@ -168,7 +170,7 @@ fn malformed(expected: &'static str, found: &[u8]) -> WireError {
     WireError::malformed("HTTP", READ, expected, found)
 }
 
-/// The error for a stream that was closed before an answer began.
+/// Returns the error for a stream that was closed before an answer began.
 fn unanswered(error: WireError) -> HttpError {
     match error {
         WireError::Closed { .. } => HttpError::Unanswered,

@@ -1,16 +1,17 @@
-//! A stream that is read only as long as a caller allows it: a limit on each single wait does not stop a peer that
-//! sends a byte now and then.
+//! A stream that can be read only as long as its caller allows it. A time limit on each single read is not enough,
+//! because a peer could send a byte now and then forever.
 
 use std::io::{self, Read, Write};
 
-/// A stream, and a function that says whether it may still be read.
+/// A stream with a function that decides whether the stream may still be read.
 pub struct Limited<S, F> {
     stream: S,
     goes_on: F,
 }
 
 impl<S, F: Fn() -> bool> Limited<S, F> {
-    /// `goes_on` is called before each read; if it returns false, the read fails with [`io::ErrorKind::TimedOut`].
+    /// Makes the stream. It calls `goes_on` before each read; if `goes_on` returns false, the read fails with
+    /// [`io::ErrorKind::TimedOut`].
     pub const fn new(stream: S, goes_on: F) -> Self {
         Self { stream, goes_on }
     }

@@ -1,9 +1,9 @@
-//! HTTP/1.1 as a client: one request after another over any byte stream.
+//! An HTTP/1.1 client: sends one request after another over any byte stream.
 //!
-//! The request for a page is a [`Request`], made once and sent as often as needed; [`exchange()`] sends it and reads
-//! the answer. Redirects are not followed, and bodies are not decompressed. `ureq-proto`, a library without I/O, parses
-//! heads and chunks; this folder adds limits, the end of an answer, and the detection of other servers that may answer
-//! at a port. Called by the load engine's pages and by the proof of `switch`.
+//! [`Request`] is the request for a page, made once and sent as often as needed; [`exchange()`] sends it and reads the
+//! answer. Redirects are not followed, and bodies are not decompressed. `ureq-proto`, a library without I/O, parses
+//! heads and chunks; this folder adds the limits, finds the end of an answer, and detects other kinds of servers that
+//! may answer at a port. Called by the load engine's pages and by the proof of `switch`.
 //!
 //! # Source
 //! RFC 9110 and 9112.

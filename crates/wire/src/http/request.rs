@@ -1,4 +1,4 @@
-//! A request as bytes, built and checked once, then sent any number of times.
+//! A request as bytes. It is made and checked once, then sent any number of times.
 
 use ureq_proto::client::Call;
 use ureq_proto::http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderMap, HeaderValue};
@@ -6,23 +6,23 @@ use ureq_proto::http::{self, Method, Version};
 
 use crate::WireError;
 
-/// Number of bytes in a request's first line except method and target, and in a header except name and value.
+/// Number of bytes in a request's first line without method and target, and in a header without name and value.
 const LINE_BYTES: usize = 16;
 
 /// One request, ready to be sent.
 #[derive(Debug, Clone)]
 pub struct Request {
     method: Method,
-    /// The parts of the request that decide how its answer is read.
+    /// The parts of the request that determine how its answer is read.
     gist: http::Request<()>,
     bytes: Vec<u8>,
 }
 
 impl Request {
-    /// A request to `authority` (the value of the header `Host`) for `target`, a path with its query.
+    /// Makes a request to `authority` (the value of the header `Host`) for `target`, a path with its query.
     ///
-    /// `headers` are sent unchanged; a `Host` among them replaces `authority`. The body's length is sent if the body is
-    /// not empty, and for methods that should have a body.
+    /// `headers` are sent unchanged; a `Host` among them replaces `authority`. The length of the body is sent if the
+    /// body is not empty, or if the method usually has a body.
     ///
     /// # Errors
     /// [`WireError::Request`] for a method, target or header that HTTP does not allow, and for `CONNECT`.
@@ -69,7 +69,8 @@ impl Request {
         &self.bytes
     }
 
-    /// A request whose answer has the same form: with or without a body, on a connection that continues or ends.
+    /// Returns a request whose answer has the same form: with or without a body, on a connection that continues or
+    /// ends.
     pub(super) fn gist(&self) -> http::Request<()> {
         self.gist.clone()
     }
@@ -102,7 +103,7 @@ fn write_head(head: http::Request<()>, has_body: bool) -> Result<Vec<u8>, ureq_p
     Ok(bytes)
 }
 
-/// An upper bound for the length of a head in bytes.
+/// Returns an upper bound for the length of a head in bytes.
 fn longest(head: &http::Request<()>) -> usize {
     let headers: &HeaderMap = head.headers();
     let lines = { headers.iter() }.map(|(name, value)| name.as_str().len() + value.len());

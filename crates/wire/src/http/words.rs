@@ -1,10 +1,10 @@
-//! The readable text of a page, for error messages: its first words without tags.
+//! Extracts the first words of a page, without tags, for error messages.
 
-/// This many words are enough to recognise an error page.
+/// Highest number of words that are returned: enough to recognise an error page.
 const MOST_WORDS: usize = 30;
 const HIDDEN: [&str; 3] = ["style", "script", "title"];
 
-/// The first words of a page, which may have been cut anywhere; empty if it has no text.
+/// Returns the first words of a page; empty if the page has no text. The page may be cut at any byte.
 pub fn first_words(page: &[u8]) -> String {
     let page = String::from_utf8_lossy(page);
     let mut text = String::new();

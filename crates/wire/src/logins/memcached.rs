@@ -1,8 +1,8 @@
-//! memcached's logins. In the binary protocol it is SASL. In the text protocol it is the first `set`, whose value is an
-//! account and a password if the server has a file with accounts.
+//! memcached's logins. In the binary protocol the login is SASL. In the text protocol the login is the first `set`,
+//! whose value is an account and a password if the server has a file with accounts.
 //!
 //! # Source
-//! memcached's `doc/protocol.txt` ("Authentication") and its wiki's `BinaryProtocolRevamped` (read 2026-11).
+//! memcached: `doc/protocol.txt` ("Authentication"); its wiki, `BinaryProtocolRevamped` (read 2026-11).
 
 use super::follow::{Course, Follow, Sender, Unknown, hide};
 
@@ -11,10 +11,11 @@ const REQUEST: u8 = 0x80;
 const SASL_AUTH: u8 = 0x21;
 const SASL_STEP: u8 = 0x22;
 const N_HEADER: usize = 24;
-/// Longest line: a key has at most 250 bytes, but `get` may have many keys.
+/// Longest line. A key has at most 250 bytes, but a `get` may have many keys.
 const MOST_LINE: usize = 64 * 1024;
 const STORING: [&[u8]; 7] = [b"set", b"add", b"replace", b"append", b"prepend", b"cas", b"ms"];
-/// All text commands: any other word belongs to another protocol, and may be its login.
+/// All commands of the text protocol. A line that begins with any other word belongs to another protocol, and may be a
+/// login of that protocol.
 const COMMANDS: [&[u8]; 33] = [
     b"set",
     b"add",
@@ -50,16 +51,16 @@ const COMMANDS: [&[u8]; 33] = [
     b"misbehave",
     b"refresh_certs",
 ];
-/// The answers of a server that does not accept the client yet.
+/// Answers of a server that has not accepted the client's login yet.
 const REFUSED: [&[u8]; 3] = [b"ERROR", b"CLIENT_ERROR", b"SERVER_ERROR"];
-/// This many bytes are enough to distinguish a refusal from another answer.
+/// Number of bytes that are enough to distinguish a refusal from another answer.
 const MOST_ANSWER: usize = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum At {
     Command,
     Line,
-    /// A value in the text protocol, with the line end after it.
+    /// A value in the text protocol, including the line end after it.
     Value,
     Header,
     /// Keys and extras before the value of a binary request.
@@ -203,7 +204,7 @@ fn may_be_command(line: &[u8]) -> bool {
     COMMANDS.iter().any(|it| n_name.map_or_else(|| it.starts_with(line), |n| *it == &line[..n]))
 }
 
-/// Hides a value, but not the line end after it.
+/// Hides a value but keeps the line end after it.
 fn hide_value(bytes: &mut [u8], n_left: u64, has_end: bool, n_hidden: &mut u64) {
     let n = if has_end { n_left.saturating_sub(2) } else { n_left };
     let n = bytes.len().min(usize::try_from(n).unwrap_or(usize::MAX));

@@ -2,10 +2,10 @@
 //!
 //! A [`Logins`] receives all bytes that pass one end of a connection, in order and in pieces of any size, and
 //! overwrites each secret byte of a login with `*`. The other bytes stay, so a dissector can still read the login. If
-//! the meaning of bytes is not known, because the connection began earlier or bytes are missing, [`Logins`] says that
-//! the bytes are to be left out. That ends after a request and an answer whose form proves where a request begins. If a
-//! connection does not follow the protocol, it is left out to its end. A statement is not a login: a password in a
-//! statement stays. Called by `looptax watch -w`.
+//! the meaning of bytes is not known, because the connection began earlier or bytes are missing, [`Logins`] reports
+//! that the bytes are to be left out. It does so until a request and an answer have passed whose form proves where a
+//! request begins. If a connection does not follow the protocol, the rest of the connection is left out. A statement is
+//! not a login: a password in a statement stays. Called by `looptax watch -w`.
 
 mod follow;
 mod memcached;
@@ -20,7 +20,7 @@ pub use follow::Sender;
 use follow::{Course, Follow};
 use tls::Records;
 
-/// The action required for the bytes that were fed.
+/// The action that the caller takes with the bytes that were fed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// The bytes no longer contain a secret of a login.
@@ -38,11 +38,11 @@ pub struct Logins {
 
 enum Stage {
     Known(Box<dyn Follow>),
-    /// Waits for a request after an answer.
+    /// Waits until a request follows an answer.
     Waiting {
         is_answered: bool,
     },
-    /// Follows bytes that may be a request, and their answer.
+    /// Follows bytes that may be a request, and the bytes that may be their answer.
     Trying {
         follow: Box<dyn Follow>,
         is_answered: bool,
@@ -52,7 +52,7 @@ enum Stage {
 }
 
 impl Logins {
-    /// `None` for a protocol whose logins are not followed.
+    /// Makes a follower; `None` for a protocol whose logins are not followed.
     pub fn new(protocol: Protocol, is_from_its_start: bool) -> Option<Self> {
         let follow = follow(protocol, true)?;
         let stage = if is_from_its_start { Stage::Known(follow) } else { Stage::Waiting { is_answered: false } };
@@ -63,7 +63,7 @@ impl Logins {
     pub fn feed(&mut self, sender: Sender, bytes: &mut [u8]) -> Fate {
         match &mut self.stage {
             Stage::Encrypted(records) => {
-                // After encryption was announced, unencrypted bytes may have any meaning.
+                // After encryption was announced, the meaning of unencrypted bytes is not known.
                 if records.take(sender, bytes) {
                     return Fate::Write;
                 }
@@ -72,7 +72,7 @@ impl Logins {
             }
             Stage::Opaque => return Fate::LeaveOut,
             Stage::Known(follow) => {
-                // This is another protocol, whose messages may look like this protocol's later.
+                // The connection uses another protocol, whose later messages may look like messages of this protocol.
                 if follow.feed(sender, bytes, &mut self.n_hidden).is_err() {
                     self.stage = Stage::Opaque;
                     return Fate::LeaveOut;
@@ -97,7 +97,7 @@ impl Logins {
     }
 
     /// Looks for a request that begins after an answer and ends where its own answer begins, and whose answer ends
-    /// where the next request begins. From there on the meaning of each byte is known.
+    /// where the next request begins. After such a request the meaning of each byte is known.
     fn find_a_request(&mut self, sender: Sender, bytes: &mut [u8]) -> Fate {
         let stage = std::mem::replace(&mut self.stage, Stage::Waiting { is_answered: sender == Sender::Server });
         let is_client = sender == Sender::Client;
@@ -149,7 +149,7 @@ impl Logins {
         }
     }
 
-    /// Number of secret bytes that have been overwritten so far.
+    /// Returns the number of secret bytes that have been overwritten so far.
     pub fn n_hidden(&self) -> u64 {
         self.n_hidden
     }
@@ -159,7 +159,7 @@ impl Logins {
     }
 }
 
-/// Whether this protocol's logins are followed.
+/// Returns whether this protocol's logins are followed.
 pub fn are_followed(protocol: Protocol) -> bool {
     follow(protocol, true).is_some()
 }

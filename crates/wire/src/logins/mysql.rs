@@ -1,8 +1,9 @@
-//! MySQL's logins: the answer to the greeting, the later messages of an authentication method, and `COM_CHANGE_USER`.
+//! MySQL's logins: the client's answer to the greeting, the later messages of an authentication method, and
+//! `COM_CHANGE_USER`.
 //!
 //! # Source
-//! MySQL's and MariaDB's pages of their protocol: connection phase, `HandshakeResponse41`, `COM_CHANGE_USER` (read
-//! 2026-11).
+//! The pages of MySQL and MariaDB about their protocol: connection phase, `HandshakeResponse41`, `COM_CHANGE_USER`
+//! (read 2026-11).
 
 use super::follow::{Course, Follow, Sender, Unknown, hide};
 
@@ -16,24 +17,24 @@ const CLIENT_ZSTD: u32 = 0x0400_0000;
 const FIXED_BYTES: u32 = 32;
 const GREETING: u8 = 10;
 const COM_CHANGE_USER: u8 = 0x11;
-/// This command contains the account that a replica reports, with its password.
+/// The command with which a replica registers; it contains the replica's account and password.
 const COM_REGISTER_SLAVE: u8 = 0x15;
-/// Commands have smaller numbers, except for MariaDB's own ones from 0xf0 on.
+/// Upper bound of the numbers of commands, except for MariaDB's own commands, which begin at 0xf0.
 const MOST_COMMAND: u8 = 0x21;
 const MARIADB_COMMANDS: u8 = 0xf0;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// Nothing was sent yet.
+    /// Nothing has been sent yet.
     Greeting,
-    /// The client's first packet is next.
+    /// The next packet is the client's first packet.
     Response,
     /// The login continues until the server accepts it.
     Login,
     Commands,
 }
 
-/// Packets of one sender.
+/// Reads the packets of one sender.
 #[derive(Debug, Default)]
 struct Packets {
     header: [u8; 4],
@@ -48,7 +49,7 @@ impl Packets {
         self.n_header == 0
     }
 
-    /// Adds a byte to the header; true if the header is now complete.
+    /// Adds a byte to the header; returns true if the header is now complete.
     fn take_header(&mut self, byte: u8) -> bool {
         self.header[self.n_header] = byte;
         self.n_header += 1;
@@ -94,12 +95,12 @@ enum Packet {
     ChangeUser(Field),
 }
 
-/// The field to which the next byte of a packet with an account's answer belongs.
+/// The field to which the next byte belongs, in a packet with an account and its answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Field {
     Fixed,
     User,
-    /// The length of the answer. After the first byte is read, `n_more` is the number of further bytes of the length.
+    /// The length of the answer. After its first byte is read, `n_more` is the number of further bytes of the length.
     Length {
         n_more: u8,
         n_read: u8,
@@ -112,7 +113,7 @@ enum Field {
 
 pub(super) struct Mysql {
     phase: Phase,
-    /// The client's capabilities; `None` if the connection began before it was followed.
+    /// The client's capabilities; `None` if the beginning of the connection was not seen.
     capabilities: Option<u32>,
     client: Packets,
     server: Packets,
@@ -120,9 +121,10 @@ pub(super) struct Mysql {
     course: Course,
     /// Whether the server has refused the last login.
     is_refused: bool,
-    /// Whether the first request must have the form of a request.
+    /// Whether the client's packets must have the form of a request. This holds until the server answers the first
+    /// request.
     is_strict: bool,
-    /// Whether no answer has had the form of an answer yet.
+    /// Whether no packet of the server has had the form of an answer yet.
     is_unproved: bool,
 }
 
@@ -142,7 +144,7 @@ impl Mysql {
     }
 
     fn begin_packet(&mut self, first: u8) -> Result<(), Unknown> {
-        // The server refused a change of the user, and the connection continues.
+        // The server refused to change the user, and the connection continues.
         if self.phase == Phase::Login && self.is_refused && self.client.sequence() == 0 {
             self.phase = Phase::Commands;
         }
@@ -174,7 +176,7 @@ impl Mysql {
         while !bytes.is_empty() && self.course == Course::Plain {
             if self.client.n_header < 4 {
                 if self.client.take_header(bytes[0]) && self.client.n_left == 0 {
-                    // An empty packet ends a file, or is an empty answer.
+                    // An empty packet ends a file, or it is an empty answer.
                     if self.phase == Phase::Greeting || self.is_strict {
                         return Err(Unknown);
                     }
@@ -220,7 +222,7 @@ impl Mysql {
                     self.capabilities = Some(known & !(0xff << (8 * at)) | u32::from(*byte) << (8 * at));
                 }
                 if at == 3 && self.capabilities.is_some_and(|it| it & CLIENT_PROTOCOL_41 == 0) {
-                    // In the form before 4.1, the answer is the whole rest.
+                    // In the form before version 4.1, the answer is the whole rest of the packet.
                     *field = Field::Answer(u64::MAX);
                 } else if at + 1 == FIXED_BYTES {
                     *field = Field::User;
@@ -287,8 +289,8 @@ impl Mysql {
         while !bytes.is_empty() {
             if self.server.n_header < 4 {
                 if self.server.take_header(bytes[0]) {
-                    // An answer's number follows its request's. Without this check, X Protocol's messages would be
-                    // accepted, because they have the same form.
+                    // The sequence number of an answer follows that of its request. Without this check, messages of
+                    // MySQL's X Protocol would be accepted, because they have the same form.
                     if self.is_unproved && self.server.sequence() == 0 {
                         return Err(Unknown);
                     }
@@ -305,7 +307,7 @@ impl Mysql {
             self.server.pass(n);
             match (self.phase, first) {
                 (Phase::Greeting, Some(GREETING)) => self.phase = Phase::Response,
-                // An error instead of the greeting.
+                // The server sent an error instead of the greeting.
                 (Phase::Greeting, Some(0xff)) => {}
                 (Phase::Greeting, Some(_)) => return Err(Unknown),
                 (Phase::Login, Some(0xff)) => self.is_refused = true,
@@ -335,7 +337,7 @@ impl Follow for Mysql {
         match sender {
             Sender::Client => self.client(bytes, n_hidden),
             Sender::Server => {
-                // The first request had the form of a request; later packets may belong to a file.
+                // The first request had the form of a request; later packets may be part of a file.
                 self.is_strict = false;
                 self.server(bytes)
             }

@@ -10,27 +10,27 @@ const GSS_REQUEST: u32 = 80_877_104;
 const CANCEL_REQUEST: u32 = 80_877_102;
 /// Longest first packet that the server accepts.
 const MOST_STARTUP: u32 = 10_000;
-/// The first byte of TLS, from a client that starts TLS without asking first.
+/// First byte of a TLS connection, from a client that starts TLS without a request for it.
 const TLS_HANDSHAKE: u8 = 0x16;
-/// The message types that clients and servers send; a message of another type is not PostgreSQL's.
+/// The message types that clients and servers send. A message of another type does not belong to PostgreSQL's protocol.
 const CLIENTS: &[u8] = b"BCDEFHPQSXcdfp";
 const SERVERS: &[u8] = b"123ACDEGHIKNRSTVWZcdnstv";
-/// `AuthenticationOk`, and the authentication requests whose data do not depend on a secret.
+/// Numbers of `AuthenticationOk`, and of the authentication requests whose data do not depend on a secret.
 const PLAIN_REQUESTS: [u32; 5] = [0, 3, 5, 7, 10];
 
-/// `AuthenticationSASL`: the client's answer begins with the name of a method.
+/// `AuthenticationSASL`: the client's answer to it begins with the name of a method.
 const SASL: u32 = 10;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
-    /// The client's first packet is next; it has no message type.
+    /// The next packet is the client's first packet; it has no message type.
     First,
     /// The client has asked for encryption.
     Asked,
     Messages,
 }
 
-/// Messages of one sender.
+/// Reads the messages of one sender.
 #[derive(Debug, Default)]
 struct Messages {
     kind: u8,
@@ -54,7 +54,7 @@ impl Messages {
         }
     }
 
-    /// Adds a byte to the type and length; true if both are complete.
+    /// Adds a byte to the type and length; returns true if both are complete.
     fn take_typed(&mut self, byte: u8, kinds: &[u8]) -> Result<bool, Unknown> {
         self.header[self.n_header] = byte;
         self.n_header += 1;
@@ -122,7 +122,7 @@ impl Postgres {
                 if self.phase == Phase::Messages && self.client.kind == b'p' {
                     self.answer(payload, n_hidden);
                 } else if self.is_cancel {
-                    // The process id stays, the key after it is hidden.
+                    // The process id stays readable; the key after it is hidden.
                     let from = n.min(4_u32.saturating_sub(self.client.at) as usize);
                     hide(&mut payload[from..], n_hidden);
                 }
@@ -136,8 +136,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// Hides a password, or a message of SASL or GSS. The method's name and the zero at the end of a text stay, because
-    /// dissectors need them.
+    /// Hides a password, or a message of SASL or GSS. The method's name and the zero byte at the end of a text stay,
+    /// because dissectors need them.
     fn answer(&mut self, payload: &mut [u8], n_hidden: &mut u64) {
         let mut n_plain = 0;
         if self.client.at == 0 {
@@ -170,7 +170,7 @@ impl Postgres {
             return Ok(());
         }
         if self.phase == Phase::Asked {
-            // The client continued before the server has answered.
+            // The client continued before the server had answered.
             return Err(Unknown);
         }
         if self.client.n_header == 0 && byte == TLS_HANDSHAKE {
@@ -241,8 +241,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// Hides a byte of the server's message if it is secret: guesses of a password can be tested with the server's SASL
-    /// data, and the key for cancelling a request is a secret.
+    /// Hides a byte of the server's message if it is secret. With the server's SASL data, guesses of a password could
+    /// be tested; the key for cancelling a request is itself a secret.
     fn secret_of_server(&mut self, at: u32, byte: &mut u8, n_hidden: &mut u64) {
         let is_request = self.server.kind == b'R';
         if at < 4 {

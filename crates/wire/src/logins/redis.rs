@@ -1,5 +1,5 @@
-//! Redis' logins: `AUTH`, `HELLO … AUTH`, and the commands that set a password, also between other commands in the same
-//! send.
+//! Redis' logins: `AUTH`, `HELLO … AUTH`, and the commands that set a password, also if a client sends them together
+//! with other commands.
 //!
 //! # Source
 //! Redis' "Serialization protocol specification", and `processInlineBuffer` and `processMultibulkBuffer` of its
@@ -7,9 +7,9 @@
 
 use super::follow::{Course, Follow, Sender, Unknown, hide};
 
-/// The first byte of TLS.
+/// First byte of a TLS connection.
 const TLS_HANDSHAKE: u8 = 0x16;
-/// A longer word cannot be one of the words that this file looks for.
+/// Length of the longest word that this file looks for; a longer word cannot be one of them.
 const MOST_WORD: usize = 16;
 /// Highest number of digits in a length or a number of words.
 const MOST_DIGITS: usize = 12;
@@ -27,7 +27,7 @@ enum At {
     /// The carriage return after a word, and the line feed.
     Return,
     Newline,
-    /// A command in one line (inline command).
+    /// A command that is written in one line (inline command).
     Line,
 }
 
@@ -68,7 +68,7 @@ impl Word {
     }
 }
 
-/// A number while it is read, up to and including its line end.
+/// A number while it is read, including its line end.
 #[derive(Debug, Clone, Copy, Default)]
 struct Number {
     value: u64,
@@ -210,7 +210,7 @@ impl Redis {
         }
     }
 
-    /// Processes a byte of a command as a person types it: a word, and its arguments up to the end of the line.
+    /// Processes a byte of an inline command: a word, and its arguments up to the end of the line.
     fn line(&mut self, byte: &mut u8, n_hidden: &mut u64) -> Result<(), Unknown> {
         match *byte {
             b'\n' => self.at = At::Command,
@@ -223,7 +223,7 @@ impl Redis {
             }
             b'\r' => {}
             _ if self.hides_from.is_some() => hide(std::slice::from_mut(byte), n_hidden),
-            // A quoted name could be written in many ways, so it is not accepted.
+            // A quoted name could be written in many ways, so a quoted name is not accepted.
             b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'_' | b'-' if self.word_idx == 0 => self.word.push(*byte),
             _ if self.word_idx == 0 => return Err(Unknown),
             _ => {}
@@ -248,7 +248,7 @@ impl Follow for Redis {
         if sender == Sender::Server {
             return true;
         }
-        // The words that decide what is hidden are short, so a longer word cannot be one of them.
+        // The words that decide which bytes are hidden are short, so a longer word cannot be one of them.
         let is_within = self.at == At::Word && self.word.n > MOST_WORD && self.n_left > n && self.hides_from.is_none();
         if is_within {
             self.n_left -= n;

@@ -1,7 +1,7 @@
-//! TLS records: whether bytes after an announcement of encryption are encrypted.
+//! TLS records. This file checks whether bytes after an announcement of encryption are encrypted.
 //!
-//! A byte can announce encryption that never begins; and if the kernel does TLS (kTLS), the bytes handed over are not
-//! encrypted.
+//! This check is necessary because a byte can announce encryption that never begins, and because the bytes that a
+//! program hands to the kernel are not encrypted if the kernel does TLS (kTLS).
 //!
 //! # Source
 //! RFC 8446, section 5.1 (`TLSPlaintext`, `TLSCiphertext`); RFC 5246, section 6.2.
@@ -15,7 +15,7 @@ const MAJOR: u8 = 3;
 const MOST_MINOR: u8 = 4;
 const MOST_RECORD: u16 = (1 << 14) + 2048;
 
-/// Both directions of a connection.
+/// The TLS records in both directions of a connection.
 #[derive(Default)]
 pub(super) struct Records {
     client: Side,
@@ -30,23 +30,25 @@ struct Side {
 }
 
 impl Records {
-    /// Whether these bytes continue with records.
+    /// Checks whether these bytes continue with TLS records.
     pub(super) fn take(&mut self, sender: Sender, bytes: &[u8]) -> bool {
         self.side(sender).take(bytes)
     }
 
-    /// The same for the bytes with which encryption was announced: they may contain the first record, or precede it.
+    /// Like [`Self::take`], for the bytes with which encryption was announced. These bytes may contain the first
+    /// record, or precede it.
     pub(super) fn take_first(&mut self, sender: Sender, bytes: &[u8]) -> bool {
         match sender {
             Sender::Client => {
                 bytes.iter().position(|it| *it == HANDSHAKE).is_none_or(|at| self.client.take(&bytes[at..]))
             }
-            // The server's one-byte consent, after which it has to wait.
+            // The server's consent has one byte, after which the server has to wait.
             Sender::Server => bytes.len() == 1,
         }
     }
 
-    /// Whether the missing bytes end within a record, so that it is known where the next record begins.
+    /// Skips `n` missing bytes; returns whether they end within a record, so that it is known where the next record
+    /// begins.
     pub(super) fn skip(&mut self, sender: Sender, n: u64) -> bool {
         let side = self.side(sender);
         let is_within = side.n_header == 0 && n <= side.n_left;

@@ -1,8 +1,8 @@
-//! memcached's text protocol: querying and filling a server, and the measured get and set.
+//! memcached's text protocol: queries, filling of a server, and the measured get and set.
 //!
-//! This is the text protocol, not the binary or the meta protocol: every version and most client libraries support it.
-//! There is no login: memcached's own login is experimental, and our private servers do not use it. Called by bench
-//! (codecs), servers (filling) and path (proof of an arm).
+//! This file uses the text protocol, because every version and most client libraries support it; the binary and the
+//! meta protocol are not used. There is no login: memcached's own login is experimental, and our private servers do not
+//! use it. Called by bench (codecs), servers (filling) and path (proof of an arm).
 //!
 //! # Source
 //! memcached 1.6.18, `doc/protocol.txt`.
@@ -19,15 +19,15 @@ use crate::{Stream, WireError};
 
 const PROTOCOL: &str = "memcached";
 
-/// Highest number of lines in one answer to `stats`: the answer about connections has four lines for each.
+/// Highest number of lines in one answer to `stats`. The answer about connections has four lines for each connection.
 const STATS_LIMIT: usize = 200_000;
-/// Highest number of bytes in such an answer.
+/// Highest number of bytes in an answer to `stats`.
 const STATS_BYTES_LIMIT: u64 = 16 << 20;
-/// Commands are sent in batches of about this many bytes: both socket buffers of an untuned Linux (208 KiB) can hold a
-/// batch, so neither side waits for the other to read.
+/// Number of bytes in a batch of commands, approximately. The socket buffers of a default Linux (208 KiB) can hold a
+/// batch in both directions, so neither side has to wait until the other side reads.
 const LOT_BYTES: usize = 64 << 10;
 
-/// A session over `S`.
+/// A session over a stream of type `S`.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     lines: Lines<S>,
@@ -35,7 +35,7 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// Requests the version, which also shows that the server is memcached.
+    /// Asks for the server's version, which also shows that the server is memcached.
     ///
     /// `timeout_hint` is the stream's own time limit, for error messages; the stream enforces it.
     ///
@@ -54,13 +54,13 @@ impl<S: Stream> Connection<S> {
         Ok(Self { lines, server_version })
     }
 
-    /// The server's own version, such as `1.6.18`.
+    /// Returns the server's own version, such as `1.6.18`.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
 
-    /// The names and values of one group of the server's statistics: `""` for its counters, `settings`, `conns`. Bytes
-    /// that are not text are replaced.
+    /// Returns the names and values of one group of the server's statistics: `""` for its counters, `settings`,
+    /// `conns`. Bytes that are not text are replaced.
     ///
     /// # Errors
     /// [`WireError::Server`] if there is no group of this name, [`WireError::Malformed`] for lines that are not a
@@ -92,11 +92,12 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// Sets keys to values, some 64 KiB at a time. The keys do not expire.
+    /// Sets keys to values, in batches of about 64 KiB. The keys do not expire.
     ///
     /// # Errors
-    /// [`WireError::Server`] for the first key that was refused (`SERVER_ERROR out of memory storing object`): the rest
-    /// of its batch was still stored, later batches were not sent; [`WireError::Malformed`]; `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Server`] for the first key that was refused (`SERVER_ERROR out of memory storing object`): the
+    /// server still stored the other keys of the batch, and later batches were not sent; [`WireError::Malformed`];
+    /// `Timeout`, `Closed`, `Io`.
     pub fn store(&mut self, pairs: &[(String, Vec<u8>)]) -> Result<(), WireError> {
         let mut lot = Vec::with_capacity(2 * LOT_BYTES);
         let mut n_answered = 0;
@@ -112,13 +113,13 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// The stream, for the load engine. No further bytes have been read from it.
+    /// Returns the stream, for the load engine. No bytes after the last reply have been read from it.
     pub fn into_stream(self) -> S {
         self.lines.into_stream()
     }
 
-    /// Sends `lot`, which contains `n_sets` commands, and reads as many replies. It reads all of them before it returns
-    /// an error that is among them.
+    /// Sends `lot`, which contains `n_sets` commands, and reads as many replies. If a reply is an error, reads the
+    /// remaining replies before it returns the error.
     fn send_lot(&mut self, lot: &[u8], n_sets: usize) -> Result<(), WireError> {
         self.lines.send(lot)?;
         let mut refusal = None;
@@ -137,7 +138,7 @@ impl<S: Stream> Connection<S> {
     }
 }
 
-/// The next line, or the error in it.
+/// Reads the next line; fails if the line is an error.
 fn answer<S: Stream>(lines: &mut Lines<S>) -> Result<Vec<u8>, WireError> {
     // The first byte is checked before the line is complete: the greeting of another protocol may have no line end.
     let first = lines.first_byte()?;
@@ -152,7 +153,7 @@ fn answer<S: Stream>(lines: &mut Lines<S>) -> Result<Vec<u8>, WireError> {
     Err(WireError::Server { code, message })
 }
 
-/// Whether a whole line is one of the protocol's three errors.
+/// Checks whether a whole line is one of the protocol's three errors.
 fn is_error(line: &[u8]) -> bool {
     line == b"ERROR" || line.starts_with(b"CLIENT_ERROR ") || line.starts_with(b"SERVER_ERROR ")
 }

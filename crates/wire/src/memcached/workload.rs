@@ -1,8 +1,8 @@
 //! The measured commands as codecs: get and set.
 //!
-//! Hot file: `request` copies a template and writes twelve digits into it, `reply` finds the bounds of one short reply.
-//! Neither of them allocates (except for an error), locks, logs, or makes a system call. The load engine calls them;
-//! this file does no I/O.
+//! Runs in the measured loop: `request` copies a template and writes twelve digits into it, `reply` finds the bounds of
+//! one short reply. Neither function allocates (except for an error), locks, logs, or makes a system call. The load
+//! engine calls them; this file does no I/O.
 
 use super::{PROTOCOL, write_set};
 use crate::keyed::{KEY_DIGITS, Keyed, VALUE_LIMIT, filler, fixed_reply, key_zero};
@@ -11,25 +11,25 @@ use crate::{Codec, Draws, Renewal, Reply, WireError};
 
 const READ_REPLY: &str = "read the reply to a measured command";
 
-/// The answer to a get of a missing key, and the last line of every other answer to a get.
+/// The answer to a get of a missing key. It is also the last line of every other answer to a get.
 const END: &[u8] = b"END\r\n";
-/// The text between a key and the length of its value: our flags, which are 0.
+/// The text between a key and the length of its value: the flags, which looptax always sets to 0.
 const FLAGS: &[u8] = b" 0 ";
-/// Highest number of characters in a length: our limit has eight.
+/// Highest number of characters in a length. The longest length that looptax accepts has eight.
 const LENGTH_CHARS: usize = 10;
-/// Errors start with one of these.
+/// The beginnings of the server's errors.
 const ERRORS: [&[u8]; 3] = [b"ERROR\r\n", b"CLIENT_ERROR ", b"SERVER_ERROR "];
 
-/// `get prefix000000000042`: the reply's data is the value, empty if the key does not exist.
+/// The command `get prefix000000000042`. The reply's data is the value, empty if the key does not exist.
 #[derive(Debug, Clone)]
 pub struct Get {
     command: Keyed,
-    /// The start of an answer with a value: `VALUE` and the prefix.
+    /// The start of an answer with a value: `VALUE` and the prefix of the keys.
     head: Vec<u8>,
 }
 
 impl Get {
-    /// Keys consist of `prefix` and the key's lowest twelve decimal digits.
+    /// Makes the command. A key consists of `prefix` and the key's lowest twelve decimal digits.
     pub fn new(prefix: &str) -> Self {
         let start = format!("get {prefix}");
         let command = format!("get {}\r\n", key_zero(prefix));
@@ -58,7 +58,7 @@ impl Get {
             Some(b"\r\n") if n_chars > 0 => {}
             _ => return Err(malformed(EXPECTED, received)),
         }
-        // At most nine digits reach this point, which fit into 64 bits.
+        // The text has at most nine digits, so the number fits into 64 bits.
         let stated = front[..n_chars].iter().fold(0, |number, digit| number * 10 + u64::from(digit - b'0'));
         if stated > VALUE_LIMIT {
             return Err(WireError::TooLong { action: READ_REPLY, stated, limit: VALUE_LIMIT });
@@ -97,13 +97,13 @@ impl Codec for Get {
     }
 }
 
-/// `set prefix000000000042 …`: the reply is `STORED`, without data.
+/// The command `set prefix000000000042 …`. The reply is `STORED`, without data.
 #[derive(Debug, Clone)]
 pub struct Set(Keyed);
 
 impl Set {
-    /// Keys as in [`Get::new`]; the value is `value_bytes` times the letter x. It expires after `ttl_s` seconds (at
-    /// most 30 days, because memcached takes a larger number for a date), or never.
+    /// Makes the command, with keys as in [`Get::new`]. The value is the letter x, repeated `value_bytes` times. It
+    /// expires after `ttl_s` seconds (at most 30 days, because memcached takes a larger number for a date), or never.
     pub fn new(prefix: &str, value_bytes: usize, ttl_s: Option<u32>) -> Self {
         let mut bytes = Vec::new();
         let value = filler(value_bytes);
@@ -128,7 +128,8 @@ impl Codec for Set {
     }
 }
 
-/// Handles bytes that are neither the wanted reply nor its beginning: an error of the server, or not a reply.
+/// Handles bytes that are neither the expected reply nor its beginning: they are an error from the server, or not a
+/// reply at all.
 #[cold]
 fn other_reply(received: &[u8], expected: &'static str) -> Result<Option<Reply>, WireError> {
     let may_be_error = ERRORS.iter().any(|error| received.starts_with(error) || error.starts_with(received));

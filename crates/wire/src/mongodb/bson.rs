@@ -1,8 +1,9 @@
-//! The part of BSON that commands and their answers need: documents are written as bytes, and read in place.
+//! The part of BSON that commands and their answers need. Documents are written as bytes, and read without being
+//! copied.
 //!
-//! Hot file: reading neither copies nor allocates, and goes into a document only if the caller requests it. Lengths
-//! that a peer states are not trusted: each has to fit into the bytes that are there. Called by all files in this
-//! folder.
+//! Runs in the measured loop: reading neither copies nor allocates, and looks into a nested document only if the caller
+//! requests it. Lengths that a peer states are not trusted: each length has to fit into the received bytes. Called by
+//! all files in this folder.
 //!
 //! # Source
 //! bsonspec.org, version 1.1.
@@ -20,7 +21,7 @@ pub(super) const BOOL: u8 = 0x08;
 pub(super) const INT32: u8 = 0x10;
 pub(super) const INT64: u8 = 0x12;
 
-/// Number of bytes in a document without elements: its length and a zero.
+/// Number of bytes in a document without elements: its length and a zero byte.
 pub(super) const LEAST_BYTES: usize = 5;
 /// Number of bytes in an object id.
 pub(super) const ID_BYTES: usize = 12;
@@ -33,11 +34,11 @@ pub(super) struct Element<'a> {
     /// The element's name; in an array, its index.
     pub(super) name: &'a [u8],
     pub(super) kind: u8,
-    /// The position of the element's value in the bytes that the document is read from.
+    /// The position of the element's value in the bytes from which the document is read.
     pub(super) value: Range<usize>,
 }
 
-/// Iterates over the elements of the document in a part of some bytes.
+/// Iterates over the elements of a document that is a part of some bytes.
 #[derive(Debug, Clone)]
 pub(super) struct Elements<'a> {
     bytes: &'a [u8],
@@ -46,7 +47,8 @@ pub(super) struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// Elements of the document in this part; its stated length must be that of the part.
+    /// Returns the elements of the document in this part of `bytes`; the length that the document states must be that
+    /// of the part.
     #[inline]
     pub(super) fn of(bytes: &'a [u8], part: Range<usize>) -> Result<Self, Broken> {
         let own = bytes.get(part.clone()).ok_or(Broken)?;
@@ -56,7 +58,7 @@ impl<'a> Elements<'a> {
         Ok(Self { bytes, at: part.start + 4, end: part.end - 1 })
     }
 
-    /// The next element; `None` after the last.
+    /// Returns the next element; `None` after the last.
     #[inline]
     pub(super) fn element(&mut self) -> Result<Option<Element<'a>>, Broken> {
         if self.at == self.end {
@@ -76,7 +78,7 @@ impl<'a> Elements<'a> {
         Ok(Some(Element { name, kind, value: value_at..end }))
     }
 
-    /// The next element with this name; earlier elements are skipped.
+    /// Returns the next element with this name; elements before it are skipped.
     #[inline]
     pub(super) fn named(&mut self, name: &str) -> Result<Option<Element<'a>>, Broken> {
         while let Some(element) = self.element()? {
@@ -103,7 +105,7 @@ fn length_at(bytes: &[u8], at: usize) -> Result<usize, Broken> {
     usize::try_from(stated).map_err(|_| Broken)
 }
 
-/// The length of the value of this type at the start of `bytes`.
+/// Returns the length of the value of this type at the start of `bytes`.
 #[inline]
 fn value_bytes(kind: u8, bytes: &[u8]) -> Result<usize, Broken> {
     Ok(match kind {
@@ -111,12 +113,12 @@ fn value_bytes(kind: u8, bytes: &[u8]) -> Result<usize, Broken> {
         0x06 | 0x0a | 0x7f | 0xff => 0,
         BOOL => 1,
         INT32 => 4,
-        // Also two kinds of times: a date and a replica set's timestamp.
+        // DOUBLE, INT64, and two kinds of times: a date and a replica set's timestamp.
         DOUBLE | INT64 | 0x09 | 0x11 => 8,
         OBJECT_ID => ID_BYTES,
-        // A decimal number.
+        // DECIMAL128.
         0x13 => 16,
-        // Also code and symbols.
+        // TEXT, code and symbols.
         TEXT | 0x0d | 0x0e => 4 + length_at(bytes, 0)?,
         // A reference to a document (DBPointer).
         0x0c => 4 + length_at(bytes, 0)? + ID_BYTES,
@@ -133,7 +135,7 @@ fn value_bytes(kind: u8, bytes: &[u8]) -> Result<usize, Broken> {
     })
 }
 
-/// Returns a number of any numeric type; `None` if the element is not a number.
+/// Returns the value of an element of any numeric type; `None` if the element is not a number.
 pub(super) fn number(bytes: &[u8], element: &Element<'_>) -> Option<f64> {
     let value = bytes.get(element.value.clone())?;
     Some(match element.kind {
@@ -145,7 +147,7 @@ pub(super) fn number(bytes: &[u8], element: &Element<'_>) -> Option<f64> {
     })
 }
 
-/// Returns text without its final zero; `None` if the element is not text.
+/// Returns the text of an element without its final zero; `None` if the element is not text.
 pub(super) fn text<'a>(bytes: &'a [u8], element: &Element<'_>) -> Option<&'a [u8]> {
     let value = bytes.get(element.value.clone())?;
     let is_text = element.kind == TEXT;
@@ -163,7 +165,7 @@ pub(super) fn binary<'a>(bytes: &'a [u8], element: &Element<'_>) -> Option<&'a [
 pub(super) struct Document(Vec<u8>);
 
 impl Document {
-    /// A document without elements.
+    /// Returns a document without elements.
     pub(super) fn new() -> Self {
         Self(vec![0; 4])
     }
@@ -200,7 +202,7 @@ impl Document {
         self.element(ARRAY, name, &[&array.finish()])
     }
 
-    /// The bytes of the document.
+    /// Returns the bytes of the document.
     pub(super) fn finish(mut self) -> Vec<u8> {
         self.0.push(0);
         let n_bytes = length(self.0.len());

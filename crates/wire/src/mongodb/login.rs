@@ -1,4 +1,4 @@
-//! From the first byte to a session: hello, what the server reports about itself, and SCRAM-SHA-256.
+//! A login from the first byte to the session: hello, the server's report about itself, and SCRAM-SHA-256.
 //!
 //! The server is not trusted before it has proved that it knows the password, so limits are small until then.
 
@@ -13,7 +13,7 @@ use crate::{Login, Stream, WireError};
 const SAY_HELLO: &str = "say hello";
 const AUTHENTICATE: &str = "log in";
 
-/// Highest number of bytes in an answer before the login is complete: a few hundred are usual.
+/// Highest number of bytes in an answer before the login is complete. Usual answers have a few hundred.
 const LOGIN_LIMIT: usize = 64 << 10;
 /// From this wire version on a server supports `OP_MSG`.
 const LEAST_WIRE_VERSION: f64 = 6.0;
@@ -23,13 +23,15 @@ const USUAL_DATABASE: &str = "test";
 impl<S: Stream> Connection<S> {
     /// Sends hello, and logs in if there is a user.
     ///
-    /// The account is in the database [`Login::accounts`], or else in the login's database, or else in `admin`, as with
-    /// every driver. `timeout_hint` is the stream's own time limit, for error messages; the stream enforces it.
+    /// The server looks for the account in the database [`Login::accounts`]; without it, in the login's database;
+    /// without both, in `admin`, as with every driver. `timeout_hint` is the stream's own time limit, for error
+    /// messages; the stream enforces it.
     ///
     /// # Errors
     /// [`WireError::Server`] if the server refuses, with `MongoDB`'s number as its code; [`WireError::Unsupported`] if
-    /// the account has no SCRAM-SHA-256, or the server is older than 3.6; [`WireError::Malformed`] or
-    /// [`WireError::TooLong`] if it is not `MongoDB` or cannot prove that it knows the password; `Timeout`, `Closed`,
+    /// the account does not have SCRAM-SHA-256, or the server is older than 3.6; [`WireError::Malformed`] or
+    /// [`WireError::TooLong`] if the peer is not `MongoDB` or cannot prove that it knows the password; `Timeout`,
+    /// `Closed`,
     /// `Io`.
     ///
     /// # Source
@@ -79,7 +81,7 @@ impl<S: Stream> Connection<S> {
             None => return Err(broken(&told.0, SAY_HELLO)),
         }
         self.is_replicated = told.at(&["setName"]).is_some();
-        // For an account that it does not know, a server lists no mechanisms, and refuses the login later.
+        // If the server does not know the account, it lists no mechanisms here and refuses the login later.
         let each = told.each(&["saslSupportedMechs"]).into_iter();
         let named = each.filter_map(|it| {
             let place = str::from_utf8(it.name).ok()?;
@@ -137,7 +139,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// `FerretDB` reports `MongoDB`'s version in addition to its own.
+    /// Reads the server's version. `FerretDB` reports `MongoDB`'s version in addition to its own.
     fn read_version(&mut self) -> Result<(), WireError> {
         let told = self.ask(ADMIN, Document::new().int("buildInfo", 1))?;
         let own = told.text(&["ferretdb", "version"]).or_else(|| told.text(&["ferretdbVersion"]));
@@ -148,7 +150,8 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// Over a socket the answer does not contain an address: `FerretDB` sends `invalid AddrPort`.
+    /// Reads our address as the server sees it. Over a socket the answer does not contain an address: `FerretDB` sends
+    /// `invalid AddrPort`.
     fn read_peer(&mut self) -> Result<(), WireError> {
         let told = self.ask(ADMIN, Document::new().int("whatsmyuri", 1))?;
         let you = told.text(&["you"]);

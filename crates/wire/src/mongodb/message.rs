@@ -1,7 +1,7 @@
 //! One message: a header, flags, and a command or its answer as a document.
 //!
-//! Hot file: looking for an answer neither copies nor allocates, except for an error. Called by the connection and by
-//! the measured commands.
+//! Runs in the measured loop: looking for an answer neither copies nor allocates, except for an error. Called by the
+//! connection and by the measured commands.
 //!
 //! # Source
 //! mongodb.com/docs/manual/reference/mongodb-wire-protocol, `OP_MSG` (read 2026-11).
@@ -13,19 +13,19 @@ use crate::WireError;
 use crate::error::printable;
 
 pub(super) const PROTOCOL: &str = "MongoDB";
-/// Highest number of bytes in an answer: a document has at most 16 MiB, and the message around it needs a little more.
+/// Highest number of bytes in an answer: a document of at most 16 MiB, and a little more for the message around it.
 pub(super) const ANSWER_LIMIT: usize = (16 << 20) + (16 << 10);
 
-/// The only kind of message that is sent and accepted: servers support it since wire version 6 (`MongoDB` 3.6).
+/// The only kind of message that looptax sends and accepts. Servers support it since wire version 6 (`MongoDB` 3.6).
 const OP_MSG: i32 = 2013;
-/// Length, number, number of the message that it answers, kind.
+/// Length of the header: the message's length, its number, the number of the message that it answers, its kind.
 const HEADER_BYTES: usize = 16;
-/// Position of the message's number.
+/// Position of the message's number in the header.
 const NUMBER_AT: usize = 4;
-/// Header, flags, and the byte that says that a document follows.
+/// Length of everything before the document: header, flags, and the byte that announces a document.
 const FRONT_BYTES: usize = HEADER_BYTES + 5;
 
-/// The bytes of a command, into which a new number is written each time.
+/// The bytes of a command. A new number is written into them each time the command is sent.
 #[derive(Debug, Clone)]
 pub(super) struct Command {
     bytes: Vec<u8>,
@@ -45,13 +45,13 @@ impl Command {
         Self { bytes, number: 0 }
     }
 
-    /// The position in the command of these bytes, which occur once.
+    /// Returns the position in the command of the bytes `wanted`, which occur once.
     pub(super) fn position(&self, wanted: &[u8]) -> usize {
         let mut windows = self.bytes.windows(wanted.len());
         windows.position(|it| it == wanted).expect("the caller has put them there")
     }
 
-    /// Appends the command with its next number; returns the position at which it starts.
+    /// Appends the command with its next number to `out`; returns the position at which the command starts.
     #[inline]
     pub(super) fn write(&mut self, out: &mut Vec<u8>) -> usize {
         let start = out.len();
@@ -65,7 +65,7 @@ impl Command {
         self.number = number;
     }
 
-    /// The number of the message that was written last.
+    /// Returns the number of the message that was written last.
     pub(super) fn number(&self) -> i32 {
         self.number
     }
@@ -86,7 +86,8 @@ pub(super) fn answer(
     };
     let front = [field(0), field(8), field(12)];
     let [Some(stated), Some(to), Some(kind)] = front else {
-        // Bytes that cannot become a header are reported immediately: the greeting of another protocol may be short.
+        // Bytes that cannot become a header are reported immediately, because the greeting of another protocol may be
+        // shorter than a header.
         return match field(0) {
             Some(stated) if !is_possible(stated, limit) => Err(no_answer(received, action)),
             _ => Ok(None),
@@ -108,7 +109,7 @@ pub(super) fn answer(
     }
 }
 
-/// How many bytes may be read until the first message, or at least its header, is complete: at least 1.
+/// Returns how many bytes may be read until the first message, or at least its header, is complete: at least 1.
 pub(super) fn n_missing(received: &[u8], limit: usize) -> usize {
     let stated = received.first_chunk().map(|it| i32::from_le_bytes(*it));
     let n_bytes = match stated.and_then(|it| usize::try_from(it).ok()) {
@@ -128,8 +129,8 @@ fn no_answer(received: &[u8], action: &'static str) -> WireError {
     WireError::malformed(PROTOCOL, action, "an OP_MSG that answers ours", found)
 }
 
-/// Returns the error in an answer, if there is one: the answer's own error, or that of the first document that was
-/// refused.
+/// Returns the error in an answer, if there is one: the error of the whole answer, or that of the first document that
+/// was refused.
 #[inline]
 pub(super) fn check(received: &[u8], document: Range<usize>, action: &'static str) -> Result<(), WireError> {
     let found = outcome(received, document.clone());
@@ -149,7 +150,7 @@ pub(super) fn check(received: &[u8], document: Range<usize>, action: &'static st
 
 struct Outcome {
     is_ok: bool,
-    /// The array `writeErrors`.
+    /// Position of the array `writeErrors`, which lists refused documents.
     refused: Option<Range<usize>>,
 }
 
@@ -201,7 +202,7 @@ pub(super) fn broken(received: &[u8], action: &'static str) -> WireError {
 pub(super) struct Answer(pub(super) Vec<u8>);
 
 impl Answer {
-    /// Follows the path of these names; `None` if one of them is missing.
+    /// Follows a path of names into nested documents; `None` if a name is missing.
     pub(super) fn at(&self, names: &[&str]) -> Option<Element<'_>> {
         let mut part = 0..self.0.len();
         let mut found = None;
@@ -227,7 +228,7 @@ impl Answer {
         bson::binary(&self.0, &found)
     }
 
-    /// The elements of the document or array at this path; empty if it does not exist.
+    /// Returns the elements of the document or array at this path; empty if the path does not exist.
     pub(super) fn each(&self, names: &[&str]) -> Vec<Element<'_>> {
         let part = self.at(names).map_or(0..0, |it| it.value);
         let mut found = Vec::new();

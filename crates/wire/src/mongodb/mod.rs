@@ -1,8 +1,8 @@
-//! `MongoDB`'s protocol, limited to commands in single messages: login, queries, filling, and the measured ping, find
-//! and insert.
+//! `MongoDB`'s protocol, limited to commands in single messages: login, queries, filling of a server, and the measured
+//! ping, find and insert.
 //!
-//! `FerretDB` also speaks it, and this module is tested with `FerretDB`. Called by bench (codecs), servers (readiness,
-//! filling) and path (proof of an arm, the server's counters).
+//! `FerretDB` also uses this protocol, and this module is tested with `FerretDB`. Called by bench (codecs), servers
+//! (readiness, filling) and path (proof of an arm, the server's counters).
 //!
 //! # Source
 //! mongodb.com/docs/manual/reference/command; `FerretDB` 1.24 (read 2026-11).
@@ -29,7 +29,7 @@ const ADMIN: &str = "admin";
 
 const ASK: &str = "ask the server";
 
-/// A session over `S`.
+/// A session over a stream of type `S`.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     stream: S,
@@ -48,42 +48,42 @@ pub struct Connection<S: Stream> {
 pub struct Status {
     /// The server's process id, as the server sees it.
     pub pid: u64,
-    /// Connections since the server started; `FerretDB` does not report it.
+    /// Number of connections since the server started; `None` from `FerretDB`, which does not report it.
     pub n_connections: Option<u64>,
-    /// How often the server received each command.
+    /// How often the server has received each command.
     pub commands: Vec<(String, u64)>,
 }
 
 impl<S: Stream> Connection<S> {
-    /// The server's own version: `7.0.14`, or for `FerretDB` `1.24.2`.
+    /// Returns the server's own version: `7.0.14`, or for `FerretDB` `1.24.2`.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
 
-    /// Whether the server reports that it is `FerretDB`.
+    /// Returns whether the server reports that it is `FerretDB`.
     pub fn is_ferretdb(&self) -> bool {
         self.is_ferretdb
     }
 
-    /// Whether the server belongs to a replica set, so that writes are replicated to other servers.
+    /// Returns whether the server belongs to a replica set, so that writes are replicated to other servers.
     pub fn is_replicated(&self) -> bool {
         self.is_replicated
     }
 
-    /// The database of the login.
+    /// Returns the database of the login.
     pub fn database(&self) -> &str {
         &self.database
     }
 
-    /// Our address, as the server reported it at the login; `None` over a socket.
+    /// Returns our address, as the server reported it at the login; `None` over a socket.
     pub fn peer(&self) -> Option<SocketAddr> {
         self.peer
     }
 
-    /// Queries the server's work so far.
+    /// Asks the server for its report about its work so far.
     ///
     /// # Errors
-    /// [`WireError::Server`] if the account may not do that; [`WireError::Malformed`], [`WireError::TooLong`];
+    /// [`WireError::Server`] if the account may not read the report; [`WireError::Malformed`], [`WireError::TooLong`];
     /// `Timeout`, `Closed`, `Io`.
     ///
     /// # Source
@@ -103,8 +103,8 @@ impl<S: Stream> Connection<S> {
         Ok(Status { pid, n_connections: count(&["connections", "totalCreated"]), commands: commands.collect() })
     }
 
-    /// How many connections the server accepts at the same time, and how many there are now; `None` if it does not
-    /// report them.
+    /// Returns how many connections the server accepts at the same time, and how many it has now; `None` if it does not
+    /// report these numbers.
     ///
     /// # Errors
     /// As [`Self::status`].
@@ -115,7 +115,7 @@ impl<S: Stream> Connection<S> {
         Ok(count("available").zip(used).map(|(free, used)| (free.saturating_add(used), used)))
     }
 
-    /// The names of the server's databases.
+    /// Returns the names of the server's databases.
     ///
     /// # Errors
     /// As [`Self::status`].
@@ -129,7 +129,7 @@ impl<S: Stream> Connection<S> {
         Ok(names.collect())
     }
 
-    /// Inserts documents with these keys and values, which [`FindOne`] finds. Without `database`, uses the login's
+    /// Inserts documents with these keys and values, which [`FindOne`] can find. Without `database`, uses the login's
     /// database.
     ///
     /// # Errors
@@ -145,7 +145,7 @@ impl<S: Stream> Connection<S> {
         self.ask(&database, insert.array("documents", documents)).map(drop)
     }
 
-    /// Makes an account without roles; `FerretDB` allows such an account everything.
+    /// Makes an account without roles; `FerretDB` does not restrict such an account.
     ///
     /// # Errors
     /// As [`Self::status`].
@@ -162,7 +162,7 @@ impl<S: Stream> Connection<S> {
         self.ask(database, Document::new().int("dropDatabase", 1)).map(drop)
     }
 
-    /// The stream, for the load engine. No further bytes have been read from it.
+    /// Returns the stream, for the load engine. No bytes after the last reply have been read from it.
     pub fn into_stream(self) -> S {
         self.stream
     }
@@ -187,7 +187,7 @@ impl<S: Stream> Connection<S> {
         let mut received = Vec::new();
         loop {
             let mut piece = [0; PIECE_BYTES];
-            // Read no more bytes than the message has: later bytes would be lost.
+            // No more bytes are read than the message has, because later bytes would be lost.
             let n_wanted = message::n_missing(&received, limit).min(PIECE_BYTES);
             let n = io::read_some(&mut self.stream, &mut piece[..n_wanted], action, self.timeout_hint)?;
             received.extend_from_slice(&piece[..n]);
@@ -200,13 +200,13 @@ impl<S: Stream> Connection<S> {
     }
 }
 
-/// The number as a count, if it can be one.
+/// Returns the number as a count, if it is a valid count.
 fn whole(number: f64) -> Option<u64> {
     let is_one = number >= 0.0 && number < u64::MAX as f64 && number.fract() == 0.0;
     is_one.then_some(number as u64)
 }
 
-/// Whether this may be the name of a database or a collection in a command of ours.
+/// Checks whether `text` may be the name of a database or a collection in one of our commands.
 fn is_name(text: &str) -> bool {
     !text.is_empty() && !text.contains('\0')
 }

@@ -1,8 +1,8 @@
 //! The measured commands as codecs: ping, find of one document by its id, insert of one document.
 //!
-//! Hot file: `request` copies a template and writes a number and an id into it, `reply` finds the bounds of one answer
-//! and reads its first elements. Neither of them allocates (except for an error), locks, logs, or makes a system call.
-//! The load engine calls them; this file does no I/O.
+//! Runs in the measured loop: `request` copies a template and writes a number and an id into it, `reply` finds the
+//! bounds of one answer and reads its first elements. Neither function allocates (except for an error), locks, logs, or
+//! makes a system call. The load engine calls them; this file does no I/O.
 
 use std::io;
 use std::ops::Range;
@@ -13,25 +13,26 @@ use crate::{Codec, Draws, Reply, WireError, random};
 
 const READ_REPLY: &str = "read the reply to a measured command";
 
-/// The placeholder in a template at which the real id is written; no key has this id.
+/// The placeholder in a template that is replaced by the real id. It is not the id of any key.
 const ID_PLACE: [u8; ID_BYTES] = [0xfe; ID_BYTES];
 /// The first byte of the ids of inserted documents; in the ids of keys it is 0.
 const INSERTED: u8 = 0x80;
 
-/// The id of the document with this key. It has the type that `MongoDB` assigns by default: `FerretDB` 1.24 on `SQLite`
-/// searches the documents up to the one with this id; for a numeric id it searches all of them.
+/// Returns the id of the document with this key. The id has the type that `MongoDB` assigns by default: for such an id,
+/// `FerretDB` 1.24 on `SQLite` searches the documents only up to the one with this id; for a numeric id it searches all
+/// documents.
 pub(super) fn id_of(key: u64) -> [u8; ID_BYTES] {
     let mut id = [0; ID_BYTES];
     id[4..].copy_from_slice(&key.to_be_bytes());
     id
 }
 
-/// A document as it is stored.
+/// Returns a document in the form in which it is stored.
 pub(super) fn stored(id: &[u8; ID_BYTES], value: &str) -> Document {
     Document::new().id("_id", id).text("c", value)
 }
 
-/// `ping`: an answer without data.
+/// The command `ping`. Its reply has no data.
 #[derive(Debug, Clone)]
 pub struct Ping(Command);
 
@@ -56,7 +57,7 @@ impl Codec for Ping {
     }
 }
 
-/// `find` of one document by its id: the reply's data is the document, empty if it does not exist.
+/// The command `find` for one document by its id. The reply's data is the document, empty if it does not exist.
 #[derive(Debug, Clone)]
 pub struct FindOne {
     command: Command,
@@ -64,7 +65,7 @@ pub struct FindOne {
 }
 
 impl FindOne {
-    /// For documents that [`super::Connection::insert`] makes.
+    /// Makes the command for documents that [`super::Connection::insert`] inserts.
     pub fn new(database: &str, collection: &str) -> Self {
         let command = Command::new(
             Document::new()
@@ -100,7 +101,8 @@ impl Codec for FindOne {
     }
 }
 
-/// The first document of the cursor's first batch; an empty range if there is none, and `None` if there is no cursor.
+/// Returns the first document of the cursor's first batch; an empty range if the batch is empty, and `None` if there is
+/// no cursor.
 #[inline]
 fn first_found(received: &[u8], document: Range<usize>) -> Result<Option<Range<usize>>, bson::Broken> {
     let end = document.end;
@@ -116,7 +118,8 @@ fn first_found(received: &[u8], document: Range<usize>) -> Result<Option<Range<u
     Ok(Some(first.map_or(end..end, |it| it.value)))
 }
 
-/// `insert` of one document with a unique id; the answer is the number of inserted documents, without data.
+/// The command `insert` for one document with a unique id. The answer is the number of inserted documents; the reply
+/// has no data.
 #[derive(Debug, Clone)]
 pub struct InsertOne {
     command: Command,
@@ -126,7 +129,7 @@ pub struct InsertOne {
 }
 
 impl InsertOne {
-    /// For documents as [`super::Connection::insert`] makes them, with this value.
+    /// Makes the command for documents of the form that [`super::Connection::insert`] inserts, with this value.
     ///
     /// # Errors
     /// If the kernel returns no random bytes for the ids.
@@ -169,7 +172,7 @@ impl Codec for InsertOne {
     }
 }
 
-/// The document of a complete answer that does not contain an error.
+/// Returns the document of an answer; fails if the answer contains an error.
 #[inline]
 fn whole(received: &[u8], command: &Command) -> Result<Option<Range<usize>>, WireError> {
     let Some(document) = answer(received, command.number(), READ_REPLY, ANSWER_LIMIT)? else {

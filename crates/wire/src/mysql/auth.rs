@@ -1,9 +1,9 @@
-//! Authentication: the plugin that the greeting offers, and those that the server switches to.
+//! Authentication with the plugin that the greeting offers, and with plugins to which the server switches.
 //!
 //! `mysql_common` computes the scrambles. This file decides which exchanges are allowed: a password is sent in clear
 //! text only over a channel on which no other program can listen, and by `mysql_clear_password` only if the user has
-//! enabled that. A plugin outside the list is refused before it receives the password. Must not log or keep the
-//! password. Called by the handshake.
+//! enabled that plugin. A plugin outside the list is refused before it receives the password. This file must not log or
+//! keep the password. Called by the handshake.
 
 use mysql_common::auth::plugins::client_ed25519::ClientEd25519;
 use mysql_common::auth::plugins::mysql_clear_password::MysqlClearPassword;
@@ -18,8 +18,8 @@ use crate::mysql::packet::Packets;
 use crate::mysql::sha2::{Exchange, Kind};
 use crate::{Channel, Login, Stream, WireError};
 
-/// Highest number of packets that a server may send in a login. One switch and a full `caching_sha2_password` exchange
-/// take 4; MariaDB tries each of an account's plugins in turn.
+/// Highest number of packets that a server may send in a login. A switch of the plugin and a full
+/// `caching_sha2_password` exchange take 4; MariaDB tries each of an account's plugins in turn.
 const MAX_ROUNDS: usize = 16;
 
 /// Number of salt bytes that the greeting's scrambles need.
@@ -38,14 +38,14 @@ pub(super) struct Authentication<'a> {
 enum Plugin {
     Native,
     CachingSha2,
-    /// Servers also request this for a user who does not exist.
+    /// `sha256_password`. Servers also request this plugin for a user who does not exist.
     Sha256,
     Ed25519,
     Clear,
 }
 
 impl Plugin {
-    /// Finds the plugin if looptax supports it and it is safe over `channel`; the clear-text plugin must also be
+    /// Returns the plugin if looptax supports it and it is safe over `channel`; the clear-text plugin must also be
     /// enabled.
     fn accept(asked: &AuthPlugin<'_>, channel: Channel, enables_clear: bool) -> Result<Self, WireError> {
         match asked {
@@ -91,7 +91,7 @@ impl Plugin {
     }
 }
 
-/// A plugin's exchange, and its progress.
+/// The exchange of a plugin, with its progress.
 enum Procedure {
     Native(MysqlNativePassword),
     Ed25519(ClientEd25519),
@@ -128,7 +128,8 @@ impl Context for Circumstances<'_> {
 }
 
 impl<'a> Authentication<'a> {
-    /// Begins with the greeting's plugin: returns the exchange, and the answer that becomes part of the response.
+    /// Begins with the plugin that the greeting offers: returns the exchange, and the answer that becomes part of the
+    /// response.
     ///
     /// The greeting contains the server's default plugin, not the account's. If that plugin cannot start from the
     /// greeting, looptax begins with the native one, as the C libraries do, and the server switches.
@@ -155,7 +156,7 @@ impl<'a> Authentication<'a> {
         Ok((authentication, answer.unwrap_or_default()))
     }
 
-    /// The plugin that is currently in use.
+    /// Returns the plugin that is currently in use.
     pub(super) fn plugin(&self) -> AuthPlugin<'static> {
         self.plugin.of_library()
     }

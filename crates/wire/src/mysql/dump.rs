@@ -1,8 +1,8 @@
-//! A whole table as one answer: `SELECT *` in the text protocol. Rows are counted and dropped, as `mysqldump --quick`
-//! reads them.
+//! A dump: a whole table as one answer to `SELECT *` in the text protocol. Rows are counted and dropped, as `mysqldump
+//! --quick` reads them.
 //!
-//! Hot: rows are skipped with the help of their packets' headers and dropped immediately, so the receive buffer never
-//! holds more than the current row.
+//! Runs in the measured loop: rows are skipped with the help of their packets' headers and dropped immediately, so the
+//! receive buffer never holds more than the current row.
 
 use crate::codec::STREAM_ROOM_BYTES;
 use crate::mysql::handshake::Dialect;
@@ -19,7 +19,7 @@ pub struct TableDump {
 }
 
 impl TableDump {
-    /// Dumps of `table`, which holds `n_rows` rows.
+    /// Makes the codec for dumps of `table`, which holds `n_rows` rows.
     pub(super) fn new(dialect: Dialect, table: &str, n_rows: u64) -> Self {
         Self {
             sql: format!("SELECT * FROM {table}"),
@@ -65,7 +65,7 @@ mod tests {
         bytes
     }
 
-    /// One column, its definition, and `n_rows` rows of one letter.
+    /// Makes an answer: one column, its definition, and `n_rows` rows of one letter.
     fn answer(n_rows: u8) -> Vec<u8> {
         let mut bytes = packet(1, &[1]);
         bytes.extend(packet(2, b"a definition"));
@@ -77,7 +77,8 @@ mod tests {
         bytes
     }
 
-    /// Feeds an answer in pieces to a buffer that drops what is done with; the most that it held.
+    /// Feeds an answer in pieces to a buffer that drops the finished bytes; returns the highest number of bytes that
+    /// the buffer held.
     fn fed(dump: &mut TableDump, bytes: &[u8], piece: usize) -> Result<usize, WireError> {
         let (mut buffer, mut most) = (Vec::new(), 0);
         for part in bytes.chunks(piece) {

@@ -1,6 +1,6 @@
 //! Converts this protocol's faults into a [`WireError`].
 //!
-//! Pure; called by every file of the protocol. The peer's bytes are escaped and truncated.
+//! Does no I/O; called by every file of the protocol. The peer's bytes are escaped and truncated.
 
 use crate::WireError;
 use crate::error::printable;
@@ -8,18 +8,18 @@ use crate::error::printable;
 /// First byte of an error packet.
 pub(super) const ERR: u8 = 0xff;
 
-/// Number of bytes of a wrong packet that are shown, counted before escaping.
+/// Number of bytes of a malformed packet that an error shows, counted before escaping.
 const SHOWN_BYTES: usize = 60;
 
-/// The error for bytes that the protocol does not allow at this point.
+/// Returns the error for bytes that the protocol does not allow at this point.
 #[cold]
 pub(super) fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {
     let shown = &found[..found.len().min(SHOWN_BYTES)];
     WireError::Malformed { protocol: "MySQL", action, expected, found: format!("`{}`", printable(shown)) }
 }
 
-/// Returns the error in an error packet, which may or may not contain the SQLSTATE: before the login is complete, some
-/// servers omit it.
+/// Returns the error in an error packet. The packet may lack the SQLSTATE: some servers omit it before the login is
+/// complete.
 ///
 /// # Source
 /// dev.mysql.com/doc/dev/mysql-server: `page_protocol_basic_err_packet`.

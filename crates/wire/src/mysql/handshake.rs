@@ -1,10 +1,10 @@
-//! The greeting and our answer to it, which decide the capabilities of the connection.
+//! The greeting and our answer to it, which determine the capabilities of the connection.
 //!
-//! The capabilities that we request decide what the server sends per reply, so they are those of each server's usual C
-//! library. libmariadb 3.3 does not use `CLIENT_DEPRECATE_EOF` and uses MariaDB's cached metadata (from 10.6 on no
-//! column definitions if they have not changed since the prepare), as was observed with sysbench 1.0 over libmariadb
-//! 3.3.20. libmysqlclient 8 uses `CLIENT_DEPRECATE_EOF`. Unlike both, we request neither several results nor progress
-//! reports, because this code cannot read them. Called by `Connection::login`.
+//! The capabilities that we request determine what the server sends per reply, so we request those that each server's
+//! usual C library requests. libmariadb 3.3 does not use `CLIENT_DEPRECATE_EOF` and uses MariaDB's cached metadata
+//! (from 10.6 on no column definitions if they have not changed since the statement was prepared), as was observed with
+//! sysbench 1.0 over libmariadb 3.3.20. libmysqlclient 8 uses `CLIENT_DEPRECATE_EOF`. Unlike both, we request neither
+//! several results nor progress reports, because this code cannot read them. Called by `Connection::login`.
 
 use std::collections::HashMap;
 
@@ -19,7 +19,7 @@ use crate::mysql::fault;
 use crate::mysql::packet::{MAX_PAYLOAD_BYTES, Packets};
 use crate::{Channel, Login, StartTls, Stream, WireError};
 
-/// The prefix that MariaDB 10 and later put before their version so that old replicas accept it.
+/// The prefix that MariaDB 10 and later put before their version, so that old replicas accept it.
 const REPLICATION_PREFIX: &str = "5.5.5-";
 
 /// Length of the TLS request: capabilities, longest packet, character set, and MariaDB's additional capabilities.
@@ -31,9 +31,10 @@ const TLS_REQUEST_BYTES: usize = 32;
 /// The parts of the protocol that depend on the agreed capabilities.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Dialect {
-    /// No EOF packet follows the column definitions, and an OK packet with the EOF marker byte follows the rows.
+    /// Whether no EOF packet follows the column definitions, and an OK packet with the EOF marker byte follows the
+    /// rows.
     pub(super) is_eof_deprecated: bool,
-    /// After the column count, a byte says whether column definitions follow.
+    /// Whether a byte after the column count shows that column definitions follow, or that they do not.
     pub(super) has_cached_metadata: bool,
 }
 
@@ -91,8 +92,8 @@ pub(super) fn run<S: Stream>(
     })
 }
 
-/// Requests TLS and starts it. The request is the first part of the response, with our capabilities; a server that has
-/// read it ignores this part of the later response.
+/// Requests TLS and starts it. The request is the first part of the response and contains our capabilities. A server
+/// that has read the request ignores this part of the later response.
 fn seal<S: Stream>(packets: &mut Packets<S>, response: &[u8], start_tls: StartTls<'_, S>) -> Result<(), WireError> {
     packets.write(&response[..TLS_REQUEST_BYTES.min(response.len())])?;
     start_tls(packets.stream_mut()).map_err(|source| WireError::Io { action: "start TLS", source })
@@ -111,7 +112,7 @@ fn parse<'a>(action: &'static str, payload: &'a [u8]) -> Result<HandshakePacket<
     }
     let version_end = payload.iter().position(|&byte| byte == 0);
     let salt_bytes = version_end.and_then(|end| payload.get(end + SALT_LENGTH_AT));
-    // The library uses this length as a signed byte and would overflow.
+    // The library reads this length as a signed byte, so a larger number would overflow.
     if salt_bytes.is_none_or(|&n_bytes| n_bytes > 127) {
         return Err(wrong());
     }
@@ -123,7 +124,7 @@ fn offers_tls(greeting: &HandshakePacket<'_>) -> bool {
     offered.contains(CapabilityFlags::CLIENT_SSL)
 }
 
-/// The capabilities that we request and that both ends have.
+/// The capabilities that we request and that both ends support.
 struct Agreed {
     is_mariadb: bool,
     capabilities: CapabilityFlags,
@@ -143,8 +144,8 @@ impl Agreed {
             | CapabilityFlags::CLIENT_CONNECT_ATTRS
             | CapabilityFlags::CLIENT_PLUGIN_AUTH
             | CapabilityFlags::CLIENT_PLUGIN_AUTH_LENENC_CLIENT_DATA;
-        // A cleared `CLIENT_LONG_PASSWORD` (MariaDB calls it `CLIENT_MYSQL`) means that MariaDB's own capabilities are
-        // in the reserved bytes. We must clear it, too; otherwise the server does not read ours.
+        // If `CLIENT_LONG_PASSWORD` (MariaDB calls it `CLIENT_MYSQL`) is cleared, MariaDB's own capabilities are in the
+        // reserved bytes. We must clear it, too; otherwise the server does not read our capabilities.
         let is_mariadb = !offered.contains(CapabilityFlags::CLIENT_LONG_PASSWORD);
         let (specific, mariadb) = if is_mariadb {
             let metadata = MariadbCapabilities::MARIADB_CLIENT_CACHE_METADATA
@@ -169,7 +170,7 @@ impl Agreed {
         self.capabilities.contains(CapabilityFlags::CLIENT_PLUGIN_AUTH)
     }
 
-    /// Attributes by which an administrator can recognise looptax in `session_connect_attrs`.
+    /// Returns the attributes by which an administrator can recognise looptax in `session_connect_attrs`.
     fn attributes(&self) -> Option<HashMap<String, String>> {
         self.capabilities
             .contains(CapabilityFlags::CLIENT_CONNECT_ATTRS)

@@ -1,10 +1,10 @@
-//! MySQL and MariaDB: logs in, sends queries, prepares one query, and runs it as fast as possible.
+//! The protocol of MySQL and MariaDB: login, queries, and prepared queries for the measured loop.
 //!
-//! [`Connection`] is the blocking part, [`PreparedQuery`] the codec for the measured loop. On MariaDB replies have the
-//! form that Debian's libmariadb 3.3 gets, on MySQL the form that libmysqlclient gets (see `handshake.rs`). Never
+//! [`Connection`] is the blocking part, [`PreparedQuery`] the codec for the measured loop. On MariaDB, replies have the
+//! form that Debian's libmariadb 3.3 gets; on MySQL, the form that libmysqlclient gets (see `handshake.rs`). Never
 //! negotiated: compression, `LOAD DATA LOCAL`, several statements or several results. `mysql_common` parses and writes
-//! the login's packets; this room contains framing, rows and the hot path. Called by the load engine and the servers'
-//! probes.
+//! the login's packets; this folder contains framing, rows and the measured loop's code. Called by the load engine and
+//! the servers' probes.
 
 mod auth;
 mod dump;
@@ -34,7 +34,7 @@ use crate::transaction::{Running, Transaction};
 use crate::{Channel, Login, Sent, StartTls, Stream, WireError};
 
 /// The last message of a client that ends its session properly: `COM_QUIT` in a separate packet. The server then closes
-/// the connection and does not count an aborted client.
+/// the connection and does not count it as an aborted client.
 pub const GOODBYE: [u8; 5] = [1, 0, 0, 0, 1];
 
 /// `ER_UNSUPPORTED_PS`: this command is not supported in the prepared statement protocol yet.
@@ -51,8 +51,8 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// Reads the greeting and logs in, without TLS, as utf8mb4. A server that asks for the password in clear text does
-    /// not get it over [`Channel::PlainTcp`].
+    /// Reads the greeting and logs in, without TLS, with the character set utf8mb4. Over [`Channel::PlainTcp`], looptax
+    /// does not send the password to a server that asks for it in clear text.
     ///
     /// # Units
     /// `timeout_hint` is the stream's own time limit; it only appears in [`WireError::Timeout`].
@@ -68,7 +68,7 @@ impl<S: Stream> Connection<S> {
         Ok(Self { packets, session })
     }
 
-    /// Like [`Self::login`], over TLS, which `start_tls` starts after the greeting.
+    /// Logs in like [`Self::login`], but over TLS, which `start_tls` starts after the greeting.
     ///
     /// # Errors
     /// Those of [`Self::login`]; [`WireError::NoTls`] if the server does not offer TLS, [`WireError::Io`] if TLS cannot
@@ -84,28 +84,28 @@ impl<S: Stream> Connection<S> {
         Ok(Self { packets, session })
     }
 
-    /// The version from the greeting, without the `5.5.5-` that MariaDB puts before it; escaped and truncated.
+    /// Returns the version from the greeting, without the `5.5.5-` that MariaDB puts before it; escaped and truncated.
     pub fn server_version(&self) -> &str {
         &self.session.server_version
     }
 
-    /// Whether this is MariaDB, according to its version text or its greeting's capabilities.
+    /// Returns whether this is MariaDB, according to its version text or its greeting's capabilities.
     pub fn is_mariadb(&self) -> bool {
         self.session.is_mariadb
     }
 
-    /// Whether the server offers TLS, according to its greeting.
+    /// Returns whether the server offers TLS, according to its greeting.
     pub fn offers_tls(&self) -> bool {
         self.session.offers_tls
     }
 
-    /// The authentication plugin that was finally used.
+    /// Returns the authentication plugin that was finally used.
     pub fn auth_plugin(&self) -> &'static str {
         self.session.auth_plugin
     }
 
-    /// The server's number for this connection: the 32 bits in the greeting (if the server counts further,
-    /// `CONNECTION_ID()` returns the whole number).
+    /// Returns the server's number for this connection: the 32 bits in the greeting. If the server's numbers are
+    /// longer, `CONNECTION_ID()` returns the whole number.
     pub fn connection_id(&self) -> u64 {
         self.session.connection_id
     }
@@ -125,8 +125,8 @@ impl<S: Stream> Connection<S> {
         answer.rows.ok_or_else(|| fault::malformed(action, "rows", b"no result"))
     }
 
-    /// Runs `sql` in the text protocol and returns how many rows it affected; for a SELECT 0, because its rows are read
-    /// and dropped.
+    /// Runs `sql` in the text protocol and returns how many rows it affected. For a SELECT it returns 0, because the
+    /// rows are read and dropped.
     ///
     /// # Errors
     /// As [`Self::query`].
@@ -134,8 +134,8 @@ impl<S: Stream> Connection<S> {
         text::query(&mut self.packets, self.session.dialect, sql).map(|answer| answer.affected)
     }
 
-    /// Prepares `sql`, which has no parameter or one: the key, bound as a BIGINT. Keys above 2^63 - 1 reach the server
-    /// as negative numbers.
+    /// Prepares `sql`, which has at most one parameter: the key, bound as a BIGINT. Keys above 2^63 - 1 reach the
+    /// server as negative numbers.
     ///
     /// The query belongs to this connection; it stays valid for the stream after [`Self::into_stream`].
     ///
@@ -159,7 +159,8 @@ impl<S: Stream> Connection<S> {
         Running::prepare(Arc::clone(transaction), |sql| self.statement(sql, sent))
     }
 
-    /// Prepares one statement, with `?` for each of its values. If the server cannot prepare it, it is sent as text.
+    /// Prepares one statement, with `?` for each of its values. A statement that the server cannot prepare is sent as
+    /// text.
     ///
     /// # Errors
     /// As [`Self::prepare`].
@@ -177,7 +178,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// A codec for dumps of all columns and rows of `table`, which has `n_rows` rows.
+    /// Returns a codec for dumps of all columns and rows of `table`, which has `n_rows` rows.
     pub fn dump(&self, table: &str, n_rows: u64) -> TableDump {
         TableDump::new(self.session.dialect, table, n_rows)
     }

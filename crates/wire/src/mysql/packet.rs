@@ -1,7 +1,7 @@
 //! Packets on a blocking stream: each has a three-byte length, a sequence number and the payload.
 //!
 //! Each length has a limit, sequence numbers must match, and no byte after a packet is read, so the stream can be
-//! passed on at any time. The measured loop does not use this, except for the pure helpers at the end. Called by the
+//! passed on at any time. The measured loop uses only the helpers without I/O at the end of this file. Called by the
 //! login, the text protocol and `prepare`.
 
 use std::time::Duration;
@@ -13,8 +13,8 @@ use crate::{Stream, WireError, io};
 /// is our limit for any payload, such a packet is refused.
 pub(super) const MAX_PAYLOAD_BYTES: usize = 0xff_fffe;
 
-/// Longest greeting. Real greetings have about 100 bytes; the text banner of another server, read as a length, gives
-/// millions.
+/// Longest greeting. Real greetings have about 100 bytes. If the text banner of another server is read as a length, the
+/// result is millions.
 const MAX_GREETING_BYTES: usize = 64 * 1024;
 
 /// The payload is read in pieces of this size, so that memory grows with the received bytes, not with the announced
@@ -33,7 +33,7 @@ pub(super) struct Packets<S> {
 }
 
 impl<S: Stream> Packets<S> {
-    /// Expects the greeting as the first packet. `limit` is only for error messages.
+    /// Makes packets that begin with the server's greeting. `limit` is only for error messages.
     pub(super) fn new(stream: S, limit: Duration) -> Self {
         Self { stream, sequence: 0, action: "read the greeting", limit }
     }
@@ -43,7 +43,7 @@ impl<S: Stream> Packets<S> {
         self.action
     }
 
-    /// Sets the action of the next step of the same exchange, for errors.
+    /// Sets the name of the next action in the same exchange, for errors.
     pub(super) fn name_step(&mut self, action: &'static str) {
         self.action = action;
     }
@@ -124,24 +124,24 @@ impl<S: Stream> Packets<S> {
     }
 }
 
-/// The four bytes before a payload of `n_bytes` (below 2^24).
+/// Returns the four bytes before a payload of `n_bytes` (below 2^24).
 pub(super) fn header(n_bytes: usize, sequence: u8) -> [u8; HEADER_BYTES] {
     let [low, middle, high, ..] = n_bytes.to_le_bytes();
     [low, middle, high, sequence]
 }
 
-/// The payload's length in bytes, as a header states it.
+/// Returns the payload's length in bytes, as the header states it.
 pub(super) fn payload_bytes(header: [u8; HEADER_BYTES]) -> usize {
     usize::from(header[0]) | usize::from(header[1]) << 8 | usize::from(header[2]) << 16
 }
 
-/// The error for a peer that announced more than the limit.
+/// Returns the error for a peer that announced more than the limit.
 #[cold]
 pub(super) fn too_long(action: &'static str, stated: usize, limit: usize) -> WireError {
     WireError::TooLong { action, stated: stated as u64, limit: limit as u64 }
 }
 
-/// Reads a length-encoded integer: returns its value and the number of bytes that it took. `None` if `bytes` ends too
+/// Reads a length-encoded integer: returns its value and the number of bytes that encode it. `None` if `bytes` ends too
 /// early or starts with a byte of another meaning (NULL, error).
 ///
 /// # Source

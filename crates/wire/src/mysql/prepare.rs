@@ -1,7 +1,7 @@
 //! Makes a prepared query: the exchange with the server, and the bytes of its requests.
 //!
-//! Runs once per connection, over the blocking part; `prepared.rs` contains the code that runs per request. Called by
-//! `Connection::prepare`.
+//! Runs once per connection, over the blocking part. `prepared.rs` contains the code that runs once per request. Called
+//! by `Connection::prepare`.
 
 use mysql_common::io::ParseBuf;
 use mysql_common::packets::StmtPacket;
@@ -18,14 +18,14 @@ use crate::{Stream, WireError};
 const COM_STMT_PREPARE: u8 = 0x16;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
-/// The server's answer about a statement that it prepared.
+/// The server's answer to a request to prepare a statement.
 struct Prepared {
     id: u32,
     n_params: u16,
     first_column: Option<Layout>,
 }
 
-/// Prepares `sql` on a connection, with one key or without.
+/// Prepares `sql` on a connection, with the key as its parameter or without a parameter.
 pub(super) fn prepare<S: Stream>(
     packets: &mut Packets<S>,
     dialect: Dialect,
@@ -72,7 +72,8 @@ fn exchange<S: Stream>(packets: &mut Packets<S>, dialect: Dialect, sql: &str) ->
     Ok(Prepared { id: statement.statement_id(), n_params: statement.num_params(), first_column })
 }
 
-/// Reads `n_columns` column definitions and their end; returns the first one's layout, if there is a column.
+/// Reads `n_columns` column definitions and the packet that ends them; returns the first column's layout, if there is a
+/// column.
 fn read_definitions<S: Stream>(
     packets: &mut Packets<S>,
     dialect: Dialect,
@@ -89,7 +90,7 @@ fn read_definitions<S: Stream>(
     Ok(Some(first))
 }
 
-/// The whole packet of one execution, with the key as its last bytes.
+/// Returns the whole packet of one execution, with the key as its last bytes.
 fn request(statement_id: u32, has_key: bool, has_type: bool) -> Vec<u8> {
     const NO_CURSOR: u8 = 0;
     const ONE_ITERATION: [u8; 4] = 1_u32.to_le_bytes();

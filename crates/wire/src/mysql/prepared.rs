@@ -1,7 +1,8 @@
-//! One prepared query: made once over the blocking connection, then run by the measured loop.
+//! A prepared query: prepared once over the blocking connection, then run repeatedly by the measured loop.
 //!
-//! The codec runs per request: it copies a template and eight bytes, and `replies.rs` finds the end of the reply. It
-//! must not allocate (except for errors), lock, log or do I/O. `prepare.rs` makes it, the load engine drives it.
+//! The codec runs once per request: it copies a template and the eight bytes of the key, and `replies.rs` finds the end
+//! of the reply. It must not allocate (except for errors), lock, log or do I/O. `prepare.rs` makes the codec, and the
+//! load engine calls it.
 
 use crate::mysql::handshake::Dialect;
 use crate::mysql::replies::{Form, Layout, Replies};
@@ -21,9 +22,9 @@ pub(super) const KEY_BYTES: usize = size_of::<u64>();
 /// `page_protocol_binary_resultset`; mariadb.com/docs: "Result Set Packets".
 #[derive(Debug)]
 pub struct PreparedQuery {
-    /// With the key's type; the key is the last eight bytes.
+    /// The request with the key's type; the key is the last eight bytes.
     first_request: Vec<u8>,
-    /// Without the key's type. The same as the first request if there is no key.
+    /// The request without the key's type. Identical to the first request if there is no key.
     later_request: Vec<u8>,
     has_key: bool,
     is_bound: bool,
@@ -51,8 +52,8 @@ impl Codec for PreparedQuery {
 }
 
 impl PreparedQuery {
-    /// Makes the query from the first and the later request, whose last eight bytes are the key if there is one, and
-    /// from the layout that the prepare announced.
+    /// Makes the query from the first and the later request, whose last eight bytes are the key if the query has a key,
+    /// and from the column layout that the server announced when it prepared the query.
     pub(super) fn new(
         dialect: Dialect,
         [first_request, later_request]: [Vec<u8>; 2],

@@ -1,7 +1,7 @@
-//! Finds the end of a statement's reply from the packet headers only, and its result.
+//! Finds the end of a statement's reply from the packet headers only, and extracts its result.
 //!
-//! Hot: this runs for each receive of the measured loop. It must not allocate (except for errors), lock, log or do I/O.
-//! It remembers where it stopped, so the same bytes are never read twice. `prepared.rs` and `statement.rs` drive it.
+//! Runs for each receive of the measured loop. It must not allocate (except for errors), lock, log or do I/O. It
+//! remembers where it stopped, so the same bytes are never read twice. Called by `prepared.rs` and `statement.rs`.
 
 use std::ops::Range;
 
@@ -12,16 +12,16 @@ use crate::mysql::text::{column_count, is_end};
 use crate::transaction::Answer;
 use crate::{Reply, WireError};
 
-/// Longest reply. A point select returns a few hundred bytes, a wide scan some MiB.
+/// Longest reply in bytes. A point select returns a few hundred bytes, a scan of wide rows some MiB.
 const MAX_REPLY_BYTES: usize = 64 << 20;
 
 const ACTION: &str = "read the reply to a statement";
 
-/// The protocol of the rows.
+/// The protocol in which the server sends rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Form {
     Binary,
-    /// For a statement that is sent as text.
+    /// The text protocol, for a statement that is sent as text.
     Text,
 }
 
@@ -35,10 +35,10 @@ pub(super) enum Layout {
     LengthEncoded,
 }
 
-/// The progress in a reply.
+/// The progress in reading a reply.
 #[derive(Debug, Clone)]
 struct Progress {
-    /// Where the next packet starts.
+    /// The position at which the next packet starts.
     at: usize,
     sequence: u8,
     n_columns: u16,
@@ -48,10 +48,10 @@ struct Progress {
     n_changed: u64,
 }
 
-/// The progress in a reply whose read bytes are dropped.
+/// The progress in reading a reply whose bytes are dropped after they were read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Passed {
-    /// Number of bytes at the start that are finished.
+    /// Number of bytes at the start of the received bytes that are no longer needed.
     pub(super) bytes: usize,
     /// The number of rows in the reply, once it is complete.
     pub(super) n_rows: Option<u64>,
@@ -79,8 +79,8 @@ pub(super) struct Replies {
     progress: Progress,
 }
 
-/// The layout of a column's values, from the type in its definition. Fields are counted from the end, because MariaDB's
-/// extended metadata makes the front longer.
+/// Returns the layout of a column's values, from the type in the column's definition. The fields of the definition are
+/// counted from its end, because MariaDB's extended metadata adds fields at its beginning.
 pub(super) fn layout(action: &'static str, definition: &[u8]) -> Result<Layout, WireError> {
     // The fields: length of the rest, character set, column length, type, flags, decimals, filler.
     let [.., 0x0c, _, _, _, _, _, _, kind, _, _, _, _, _] = definition else {
@@ -101,14 +101,14 @@ pub(super) fn layout(action: &'static str, definition: &[u8]) -> Result<Layout, 
 }
 
 impl Replies {
-    /// Makes the reader of replies in this form; `first_column` is the layout that the prepare announced, if it
-    /// announced one.
+    /// Makes the reader of replies in this form. `first_column` is the layout that the server announced when it
+    /// prepared the statement; `None` if it announced no layout.
     pub(super) fn new(dialect: Dialect, form: Form, first_column: Option<Layout>) -> Self {
         Self { dialect, form, first_column: first_column.unwrap_or(Layout::LengthEncoded), progress: Progress::START }
     }
 
-    /// Reads the complete packets, from where the last call stopped. After an error the next reply is expected from its
-    /// start.
+    /// Reads the complete packets, from the position at which the last call stopped. After an error, reading begins
+    /// again at the start of a reply.
     pub(super) fn advance(&mut self, received: &[u8]) -> Result<Option<Answer>, WireError> {
         let outcome = self.walk(received);
         if !matches!(outcome, Ok(None)) {
@@ -151,7 +151,7 @@ impl Replies {
         Ok(None)
     }
 
-    /// Returns the range of the next packet's payload, once the packet is complete.
+    /// Returns the position of the next packet's payload, once the packet is complete.
     fn next_packet(&self, received: &[u8]) -> Result<Option<Range<usize>>, WireError> {
         let rest = received.get(self.progress.at..).unwrap_or_default();
         let Some((&header, _)) = rest.split_first_chunk::<HEADER_BYTES>() else {
@@ -173,7 +173,7 @@ impl Replies {
         Ok((received.len() >= end).then_some(start..end))
     }
 
-    /// Processes one packet, whose payload starts at `start`; true if it was the reply's last.
+    /// Processes one packet, whose payload starts at `start`; returns true if it was the reply's last packet.
     fn take(&mut self, payload: &[u8], start: usize) -> Result<bool, WireError> {
         if payload.first() == Some(&fault::ERR) {
             return Err(fault::server_error(ACTION, payload));
@@ -239,7 +239,7 @@ impl Replies {
         Ok(false)
     }
 
-    /// The position of the first column's value in a row.
+    /// Returns the position of the first column's value in a row.
     fn first_value(&self, row: &[u8]) -> Option<Range<usize>> {
         // The bitmap of NULLs begins with two unused bits.
         const NULL_FIRST: u8 = 1 << 2;
@@ -259,7 +259,7 @@ impl Replies {
     }
 }
 
-/// The position of the first column's value in a row of the text protocol; empty for NULL.
+/// Returns the position of the first column's value in a row of the text protocol; empty for NULL.
 fn first_text(row: &[u8]) -> Option<Range<usize>> {
     const NULL: u8 = 0xfb;
     if row.first() == Some(&NULL) {

@@ -1,7 +1,8 @@
-//! A password encrypted with the server's RSA key: OAEP with SHA-1.
+//! Encrypts a password with the server's RSA key: OAEP with SHA-1.
 //!
-//! `mysql_common` does the arithmetic, but it trusts the key: a modulus that is zero, or too small for the password,
-//! would make it panic. The peer is untrusted, so this file first checks the key's whole structure. Called by `sha2`.
+//! `mysql_common` does the arithmetic, but it does not check the key: a modulus that is zero, or too small for the
+//! password, would make it panic. The peer is untrusted, so this file first checks the key's whole structure. Called by
+//! `sha2`.
 
 use mysql_common::crypto::rsa::{GetRandom, Pkcs1OaepPadding, PublicKey};
 use num_bigint::BigUint;
@@ -9,7 +10,8 @@ use num_bigint::BigUint;
 use crate::WireError;
 use crate::mysql::fault;
 
-/// Smallest accepted modulus, in bytes. Servers make keys of 2048 bits; below 1024 anybody could decrypt the password.
+/// Smallest accepted modulus, in bytes. Servers make keys of 2048 bits; with a key below 1024 bits, anybody could
+/// decrypt the password.
 const MIN_MODULUS_BYTES: usize = 128;
 
 /// Largest accepted modulus, in bytes: 16384 bits, about a second of arithmetic.
@@ -22,18 +24,18 @@ const SEQUENCE: u8 = 0x30;
 const INTEGER: u8 = 0x02;
 const BIT_STRING: u8 = 0x03;
 
-/// A key that is safe for the arithmetic: its two numbers, big-endian.
+/// A key that is safe for the arithmetic: its modulus and its exponent, big-endian.
 #[derive(Debug, PartialEq)]
 struct Key<'a> {
     modulus: &'a [u8],
     exponent: &'a [u8],
 }
 
-/// The structure around a key's numbers.
+/// The DER structure that contains a key's numbers.
 #[derive(Debug, Clone, Copy)]
 enum Form {
     Pkcs1,
-    /// Together with the name of the algorithm.
+    /// The numbers together with the name of the algorithm.
     Spki,
 }
 
@@ -56,7 +58,8 @@ pub(super) fn encrypt(action: &'static str, pem: &[u8], secret: &[u8]) -> Result
     PublicKey::new(modulus, exponent).encrypt_block(secret, Pkcs1OaepPadding::new(GetRandom)).map_err(|_| malformed())
 }
 
-/// The key, if all of it is valid: the modulus is odd and fills whole bytes, the exponent is small, odd and above 1.
+/// Parses a key; `None` unless all of it is valid: the modulus is odd and fills whole bytes, the exponent is small, odd
+/// and above 1.
 ///
 /// # Source
 /// RFC 8017 A.1.1 (the two integers), RFC 5280 4.1 (the structure with an algorithm).
@@ -75,7 +78,7 @@ fn key(der: &[u8], form: Form) -> Option<Key<'_>> {
     };
     let (modulus, rest) = element(numbers, INTEGER)?;
     let (exponent, _) = element(rest, INTEGER)?;
-    // A number whose top bit is set has a zero byte before it for its sign. The library counts bytes correctly for
+    // A number whose top bit is set has a zero byte for its sign before it. The library counts bytes correctly only for
     // moduli that fill their bytes.
     let (&0, modulus) = modulus.split_first()? else {
         return None;
@@ -85,7 +88,7 @@ fn key(der: &[u8], form: Form) -> Option<Key<'_>> {
     (is_full && is_usable).then_some(Key { modulus, exponent })
 }
 
-/// The content of the DER element of type `tag` at the start, and the bytes after it.
+/// Returns the content of the DER element of type `tag` at the start, and the bytes after the element.
 fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (&found, rest) = der.split_first()?;
     let (&length, rest) = rest.split_first()?;
@@ -108,7 +111,7 @@ fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
 mod tests {
     use super::*;
 
-    /// A PKCS #1 key: sequence of two integers.
+    /// Makes a PKCS #1 key: a sequence of two integers.
     fn pkcs1(modulus: &[u8], exponent: &[u8]) -> Vec<u8> {
         let long = |tag: u8, content: &[u8]| {
             let length = u16::try_from(content.len()).unwrap().to_be_bytes();

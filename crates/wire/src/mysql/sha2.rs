@@ -1,7 +1,7 @@
 //! The exchanges of `caching_sha2_password` and `sha256_password`.
 //!
-//! The scramble and the encryption are `mysql_common`'s; its own procedure for these plugins is not used, because it
-//! trusts the key that a peer sends. Called by `auth`.
+//! `mysql_common` computes the scramble and the encryption. Its own procedure for these plugins is not used, because
+//! that procedure trusts the key that a peer sends. Called by `auth`.
 //!
 //! # Source
 //! MySQL's internal documentation of both plugins.
@@ -14,14 +14,14 @@ use crate::{Channel, WireError};
 
 const SALT_BYTES: usize = 20;
 
-/// The server's message that the account is in its cache.
+/// The server's message that it found the account in its cache.
 const FOUND_IN_CACHE: &[u8] = &[3];
 const WANTS_PASSWORD: &[u8] = &[4];
 
-/// Which of the two plugins it is.
+/// The plugin: one of the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
-    /// The server remembers accounts that logged in before.
+    /// `caching_sha2_password`: the server remembers accounts that logged in before.
     Caching,
     Plain,
 }
@@ -35,7 +35,7 @@ impl Kind {
         }
     }
 
-    /// Whether a password may be sent in clear text; over a Unix socket MySQL accepts that only for `Caching`.
+    /// Returns whether a password may be sent in clear text; over a Unix socket MySQL accepts that only for `Caching`.
     fn may_be_clear(self, channel: Channel) -> bool {
         channel == Channel::Tls || (self == Self::Caching && channel == Channel::Local)
     }
@@ -100,7 +100,8 @@ impl Exchange {
     }
 
     /// Returns the password in clear text if no other program can read it. If others could, returns the request for the
-    /// server's key; any process that answers can send a key, so it is requested only within this machine.
+    /// server's key. Any process that answers can send a key, so looptax requests a key only from a server on this
+    /// machine.
     fn password_or_key(&mut self, password: &[u8], channel: Channel) -> Result<Vec<u8>, WireError> {
         if self.kind.may_be_clear(channel) {
             return Ok(terminated(password));
@@ -113,7 +114,7 @@ impl Exchange {
     }
 }
 
-/// The password with its final zero, as it is sent.
+/// Returns the password with its final zero byte, as it is sent.
 fn terminated(password: &[u8]) -> Vec<u8> {
     [password, &[0]].concat()
 }

@@ -1,7 +1,7 @@
-//! One statement of a transaction: prepared, or as text if the server (or the user) requires text.
+//! One statement of a transaction: prepared, or sent as text if the server (or the user) requires it.
 //!
-//! Hot, like `prepared.rs`: messages are written into a buffer that keeps its capacity. `prepare.rs` makes the prepared
-//! kind; `transaction.rs` drives both.
+//! Runs in the measured loop, like `prepared.rs`: messages are written into a buffer that keeps its capacity.
+//! `prepare.rs` makes the prepared statements; `transaction.rs` calls both kinds.
 
 use std::io::Write as _;
 
@@ -14,7 +14,7 @@ use crate::{WireError, transaction};
 const COM_QUERY: u8 = 0x03;
 const COM_STMT_EXECUTE: u8 = 0x17;
 
-/// The column types with which values are bound: a signed BIGINT, a VARCHAR, NULL.
+/// Types with which values are bound: a signed BIGINT, a VARCHAR, NULL.
 const LONGLONG: [u8; 2] = [0x08, 0x00];
 const VAR_STRING: [u8; 2] = [0xfd, 0x00];
 const NULL: [u8; 2] = [0x06, 0x00];
@@ -22,7 +22,7 @@ const NULL: [u8; 2] = [0x06, 0x00];
 /// A statement in the form in which a transaction runs it.
 #[derive(Debug)]
 pub enum AnyStatement {
-    /// With an id that the server assigned.
+    /// A prepared statement, with the id that the server assigned.
     Prepared(PreparedStatement),
     Text(TextStatement),
 }
@@ -53,7 +53,7 @@ impl Statement for AnyStatement {
 pub struct PreparedStatement {
     id: u32,
     n_params: usize,
-    /// The types that the server knows from the last execution.
+    /// The types that the server knows from the last execution of the statement.
     types: Vec<u8>,
     replies: Replies,
 }
@@ -90,7 +90,7 @@ impl PreparedStatement {
         end(start, out);
     }
 
-    /// Sends the types only if the server does not know them yet, as the C libraries do.
+    /// Writes the types, but only if the server does not know them yet, as the C libraries do.
     fn write_types(&mut self, values: &Values, out: &mut Vec<u8>) {
         let types = || values.iter().flat_map(type_of);
         if self.types.iter().copied().eq(types()) {
@@ -116,7 +116,7 @@ fn write_binary(value: Bound<'_>, out: &mut Vec<u8>) {
     match value {
         Bound::Number(number) => out.extend_from_slice(&number.to_le_bytes()),
         Bound::Text(text) | Bound::Sql(text) => {
-            // Workloads bind a few hundred bytes at most; lengths of up to three bytes are enough for all.
+            // Workloads bind a few hundred bytes at most, so lengths of up to three bytes are enough.
             match text.len() {
                 short @ 0..=250 => out.push(short as u8),
                 long => {
@@ -130,7 +130,7 @@ fn write_binary(value: Bound<'_>, out: &mut Vec<u8>) {
     }
 }
 
-/// A statement that is sent as text, with its values in it.
+/// A statement that is sent as text, with its values written into the text.
 #[derive(Debug)]
 pub struct TextStatement {
     pieces: Pieces,
@@ -138,7 +138,7 @@ pub struct TextStatement {
 }
 
 impl TextStatement {
-    /// `sql` has `?` for each value.
+    /// Makes a statement from `sql`, which contains `?` for each value.
     pub(super) fn new(dialect: Dialect, sql: &str) -> Self {
         Self { pieces: Pieces::split(sql), replies: Replies::new(dialect, Form::Text, None) }
     }
@@ -159,7 +159,7 @@ impl TextStatement {
     }
 }
 
-/// A statement without values.
+/// Writes a statement without values.
 pub(super) fn write_query(sql: &[u8], out: &mut Vec<u8>) {
     let start = begin(out);
     out.push(COM_QUERY);

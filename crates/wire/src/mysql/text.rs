@@ -1,7 +1,7 @@
 //! The text protocol: one statement and its rows, all in memory, within a limit.
 //!
-//! For queries about the server and for making the scratch schema, never for the measured loop. Called by
-//! `Connection::query` and `execute`; `prepare` and the codec also use its packet readers.
+//! Used for queries about the server and for making the scratch schema, never in the measured loop. Called by
+//! `Connection::query` and `execute`; `prepare` and the codec also use the packet readers of this file.
 
 use crate::mysql::fault;
 use crate::mysql::handshake::Dialect;
@@ -16,8 +16,8 @@ pub type Rows = Vec<Row>;
 /// Highest number of bytes in the rows of a query. Our own queries return a few hundred.
 const MAX_ROWS_BYTES: usize = 16 << 20;
 
-/// The memory that a cell, and a row, take in addition to their bytes. Without counting it, a peer could turn 16 MiB of
-/// NULLs into half a gigabyte.
+/// Number of bytes that a cell, and a row, take in memory in addition to their content. They are counted because a peer
+/// could otherwise turn 16 MiB of NULLs into half a gigabyte.
 const OVERHEAD_BYTES: usize = size_of::<Option<Vec<u8>>>();
 
 /// Highest number of columns of a result: the servers' own limit.
@@ -36,7 +36,7 @@ pub(super) struct Answer {
     pub(super) rows: Option<Rows>,
 }
 
-/// The packet before a result's columns.
+/// The content of the packet before a result's columns.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct ColumnCount {
     /// Number of columns, 1 to 4096.
@@ -84,13 +84,14 @@ pub(super) fn column_count(action: &'static str, dialect: Dialect, payload: &[u8
     Ok(ColumnCount { n_columns: n_columns as u16, has_definitions })
 }
 
-/// Whether a packet ends a list of rows (or, without `CLIENT_DEPRECATE_EOF`, of definitions). A row can begin with the
-/// same byte only if its first cell is longer than 16 MiB; in the binary protocol no row begins with it.
+/// Checks whether a packet ends a list of rows (or, without `CLIENT_DEPRECATE_EOF`, of definitions). A row can begin
+/// with the same byte only if its first cell is longer than 16 MiB; in the binary protocol no row begins with this
+/// byte.
 pub(super) fn is_end(dialect: Dialect, payload: &[u8]) -> bool {
     payload.first() == Some(&EOF) && (dialect.is_eof_deprecated || payload.len() < 9)
 }
 
-/// Reads the EOF packet after definitions, if there is one.
+/// Reads the EOF packet after the column definitions, if there is one.
 pub(super) fn end_definitions<S: Stream>(packets: &mut Packets<S>, dialect: Dialect) -> Result<(), WireError> {
     if dialect.is_eof_deprecated {
         return Ok(());
@@ -137,7 +138,7 @@ fn read_rows<S: Stream>(packets: &mut Packets<S>, dialect: Dialect, n_columns: u
     }
 }
 
-/// The cells of a row; `None` unless they fill the payload exactly.
+/// Splits a row into its cells; `None` unless they fill the payload exactly.
 fn split_row(payload: &[u8], n_columns: u16) -> Option<Row> {
     let mut rest = payload;
     let mut row = Row::with_capacity(usize::from(n_columns));

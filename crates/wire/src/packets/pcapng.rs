@@ -1,6 +1,7 @@
 //! Blocks of a pcapng file: the section header, an interface, a packet.
 //!
-//! `pcap-file`, the crate for this, only has a release candidate, and only a small part of the format is needed.
+//! The crate for this format, `pcap-file`, only has a release candidate, and looptax needs only a small part of the
+//! format.
 //!
 //! # Source
 //! draft-ietf-opsawg-pcapng, sections 3.5, 4.1, 4.2 and 4.3 (read 2026-11).
@@ -9,7 +10,7 @@ const SECTION: u32 = 0x0a0d_0d0a;
 const BYTE_ORDER: u32 = 0x1a2b_3c4d;
 const INTERFACE: u32 = 1;
 const ENHANCED_PACKET: u32 = 6;
-/// Packets begin with an IP header.
+/// The link type of an interface whose packets begin with an IP header.
 const LINKTYPE_RAW: u16 = 101;
 const OPTION_END: u16 = 0;
 const OPTION_COMMENT: u16 = 1;
@@ -17,15 +18,15 @@ const OPTION_APPLICATION: u16 = 4;
 const OPTION_NAME: u16 = 2;
 const OPTION_DESCRIPTION: u16 = 3;
 const OPTION_RESOLUTION: u16 = 9;
-/// Times are in units of 10^-9 s.
+/// Unit of the times: 10^-9 s.
 const NANOSECONDS: u8 = 9;
-/// Longest text of an option: its length has 16 bits, and a longer text would not help a reader.
+/// Longest text of an option in bytes: the option's length has 16 bits, and a longer text would not help a reader.
 const MOST_TEXT: usize = 4096;
 
-/// A packet of an interface.
+/// A packet that belongs to an interface.
 #[derive(Debug, Clone, Copy)]
 pub struct Packet<'a> {
-    /// Index of its interface, in the order of the interface blocks.
+    /// Index of the packet's interface, in the order of the interface blocks.
     pub interface: u32,
     /// Time in nanoseconds since 1970.
     pub at_ns: u64,
@@ -47,12 +48,12 @@ pub fn section(out: &mut Vec<u8>, application: &str) {
     });
 }
 
-/// Appends an interface. Its index is the number of interfaces before it.
+/// Appends an interface. Its index is the number of interfaces that were appended before it.
 pub fn interface(out: &mut Vec<u8>, name: &str, description: &str) {
     block(out, INTERFACE, |out| {
         out.extend_from_slice(&LINKTYPE_RAW.to_le_bytes());
         out.extend_from_slice(&0_u16.to_le_bytes());
-        // Packets have no length limit.
+        // 0: packets have no length limit.
         out.extend_from_slice(&0_u32.to_le_bytes());
         option(out, OPTION_NAME, name.as_bytes());
         option(out, OPTION_DESCRIPTION, description.as_bytes());
@@ -78,7 +79,7 @@ pub fn packet(out: &mut Vec<u8>, packet: &Packet<'_>) {
     });
 }
 
-/// Appends a block, whose length is written before and after its content.
+/// Appends a block. The length of the block is written before and after its content.
 fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
     let begin = out.len();
     out.extend_from_slice(&kind.to_le_bytes());
@@ -91,7 +92,7 @@ fn block(out: &mut Vec<u8>, kind: u32, body: impl FnOnce(&mut Vec<u8>)) {
 
 fn option(out: &mut Vec<u8>, code: u16, value: &[u8]) {
     let mut n = value.len().min(MOST_TEXT);
-    // A text is cut only between two characters.
+    // The text is cut only between two characters.
     while n < value.len() && value[n] & 0xc0 == 0x80 {
         n -= 1;
     }

@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::logins::Sender;
 
-/// Highest number of bytes in one segment: rounded down from what an IPv4 packet can hold with both headers.
+/// Highest number of bytes in one segment: a little less than an IPv4 packet can hold with both headers.
 pub const MOST_BYTES: usize = 65_000;
 
 const FIN: u8 = 0x01;
@@ -38,19 +38,20 @@ impl Header {
 pub struct Conversation {
     client: SocketAddr,
     server: SocketAddr,
-    /// The next sequence numbers of client and server.
+    /// The next sequence number of the client, and that of the server.
     next: [u32; 2],
     n_packets: u16,
 }
 
 impl Conversation {
-    /// `number` distinguishes connections between the same addresses: their sequence numbers begin at different values.
+    /// Makes a connection. `number` distinguishes connections between the same addresses: their sequence numbers begin
+    /// at different values.
     pub fn new(client: SocketAddr, server: SocketAddr, number: u32) -> Self {
         let begin = number.wrapping_mul(0x9e37_79b1);
         Self { client, server, next: [begin, begin ^ 0x8000_0000], n_packets: 0 }
     }
 
-    /// The three packets that open the connection.
+    /// Makes the three packets that open the connection.
     pub fn handshake(&mut self) -> [Header; 3] {
         let [client, server] = self.next;
         let syn = self.header(Sender::Client, SYN, [client, 0], &[]);
@@ -59,27 +60,27 @@ impl Conversation {
         [syn, answer, self.header(Sender::Client, ACK, self.numbers(Sender::Client), &[])]
     }
 
-    /// The header of a segment with these bytes, at most [`MOST_BYTES`].
+    /// Makes the header of a segment with these bytes, at most [`MOST_BYTES`].
     pub fn segment(&mut self, sender: Sender, bytes: &[u8]) -> Header {
         let header = self.header(sender, PUSH | ACK, self.numbers(sender), bytes);
         self.skip(sender, bytes.len() as u64);
         header
     }
 
-    /// Skips bytes of this sender that are not in the file: a gap in its sequence numbers.
+    /// Skips bytes of this sender that are not in the file. This leaves a gap in the sender's sequence numbers.
     pub fn skip(&mut self, sender: Sender, n: u64) {
         let next = &mut self.next[sender as usize];
         *next = next.wrapping_add(n as u32);
     }
 
-    /// The two packets that close the connection, the client's first.
+    /// Makes the two packets that close the connection, the client's first.
     pub fn end(&mut self) -> [Header; 2] {
         let one = self.header(Sender::Client, FIN | ACK, self.numbers(Sender::Client), &[]);
         self.skip(Sender::Client, 1);
         [one, self.header(Sender::Server, FIN | ACK, self.numbers(Sender::Server), &[])]
     }
 
-    /// The sender's next sequence number, and the one that it expects from the peer.
+    /// Returns the sender's next sequence number, and the sequence number that the sender expects from the peer.
     fn numbers(&self, sender: Sender) -> [u32; 2] {
         let [client, server] = self.next;
         if sender == Sender::Client { [client, server] } else { [server, client] }
@@ -97,7 +98,7 @@ impl Conversation {
                 bytes[..2].copy_from_slice(&[0x45, 0]);
                 bytes[2..4].copy_from_slice(&(N_IPV4 as u16 + n_segment).to_be_bytes());
                 bytes[4..6].copy_from_slice(&self.n_packets.to_be_bytes());
-                // The packet must not be fragmented; 64 hops.
+                // Flag "don't fragment"; 64 hops.
                 bytes[6..10].copy_from_slice(&[0x40, 0, 64, TCP]);
                 bytes[12..16].copy_from_slice(&from.octets());
                 bytes[16..20].copy_from_slice(&to.octets());
@@ -125,7 +126,7 @@ impl Conversation {
         tcp[2..4].copy_from_slice(&to.port().to_be_bytes());
         tcp[4..8].copy_from_slice(&numbers[0].to_be_bytes());
         tcp[8..12].copy_from_slice(&numbers[1].to_be_bytes());
-        // Five words of header; the largest window.
+        // The header has five 32-bit words; the window is the largest possible.
         tcp[12..16].copy_from_slice(&[5 << 4, flags, 0xff, 0xff]);
         let check = folded(sum + sum_of(tcp) + sum_of(payload));
         tcp[16..18].copy_from_slice(&check.to_be_bytes());
@@ -133,7 +134,7 @@ impl Conversation {
     }
 }
 
-/// The sum of all 16-bit words.
+/// Returns the sum of all 16-bit words.
 fn sum_of(bytes: &[u8]) -> u64 {
     let (words, rest) = bytes.as_chunks::<4>();
     let sum: u64 = words.iter().map(|it| u64::from(u32::from_be_bytes(*it))).sum();
@@ -142,7 +143,7 @@ fn sum_of(bytes: &[u8]) -> u64 {
     sum + u64::from(u32::from_be_bytes(last))
 }
 
-/// The checksum from a sum.
+/// Returns the checksum that belongs to a sum.
 fn folded(mut sum: u64) -> u16 {
     while sum >> 16 != 0 {
         sum = (sum & 0xffff) + (sum >> 16);

@@ -1,6 +1,7 @@
-//! A whole table as one answer: `COPY … TO STDOUT`. Rows are counted and dropped, as `pg_dump` reads them.
+//! A dump: a whole table as one answer to `COPY … TO STDOUT`. Rows are counted and dropped, as `pg_dump` reads them.
 //!
-//! Hot: messages are skipped with the help of their headers, and their bytes are dropped immediately.
+//! Runs in the measured loop: messages are skipped with the help of their headers, and their bytes are dropped
+//! immediately.
 
 use super::frames::{HEADER_BYTES, MESSAGE_LIMIT, PROTOCOL, body_bytes, malformed};
 use super::replies::refusal;
@@ -17,13 +18,13 @@ const READ_COPY: &str = "read a table's rows";
 pub struct TableCopy {
     request: Vec<u8>,
     n_rows: u64,
-    /// The number of rows from the command tag, once it has arrived.
+    /// The number of rows that the command tag reports, once the tag has arrived.
     n_copied: Option<u64>,
     n_passed: usize,
 }
 
 impl TableCopy {
-    /// A codec for dumps of `table`, which has `n_rows` rows.
+    /// Makes the codec for dumps of `table`, which has `n_rows` rows.
     pub(super) fn new(table: &str, n_rows: u64) -> Self {
         let sql = format!("COPY {table} TO STDOUT");
         let length = sql.len() as u32 + 5;
@@ -31,7 +32,7 @@ impl TableCopy {
         Self { request, n_rows, n_copied: None, n_passed: 0 }
     }
 
-    /// Processes one complete message; true if it was the last of its answer.
+    /// Processes one complete message; returns true if it was the last message of its answer.
     fn take(&mut self, tag: u8, message: &[u8]) -> Result<bool, WireError> {
         match tag {
             // Rows, the messages around them, and messages that may arrive at any time.
@@ -83,7 +84,7 @@ impl Codec for TableCopy {
     }
 }
 
-/// The number in `COPY 1000`.
+/// Returns the number in a command tag such as `COPY 1000`.
 fn copied(tag: &[u8]) -> Option<u64> {
     let digits = tag.strip_prefix(b"COPY ")?.strip_suffix(b"\0")?;
     std::str::from_utf8(digits).ok()?.parse().ok()

@@ -1,6 +1,6 @@
 //! Sends rows into a table with one statement, `COPY … FROM STDIN`, for servers that collect reports.
 //!
-//! Careful, not hot: the server's answer has the same limits as any other. Called by `Connection::copy_in`.
+//! Not for the measured loop: the server's answer has the same limits as any other. Called by `Connection::copy_in`.
 
 use postgres_protocol::message::backend::Message;
 use postgres_protocol::message::frontend::{self, CopyData};
@@ -11,18 +11,18 @@ use crate::{Stream, WireError};
 const BEGIN: &str = "begin to copy rows";
 const COPY: &str = "copy rows";
 
-/// Number of bytes in one `CopyData`; rows may be cut at any byte.
+/// Number of bytes in one `CopyData` message; rows may be cut at any byte.
 const PIECE_BYTES: usize = 64 << 10;
 
 /// Sends `rows` as the answer to the server's `CopyInResponse`.
 ///
-/// # Source
-/// PostgreSQL documentation, "COPY Operations": after its own error the server discards all data up to `CopyDone`, so
-/// nothing has to be read before all rows are sent.
+/// PostgreSQL documentation, "COPY Operations". After an error, the server discards all data up to `CopyDone`, so
+/// looptax can send all rows before it reads an answer.
 pub(super) fn run<S: Stream>(frames: &mut Frames<S>, sql: &str, rows: &[u8]) -> Result<u64, WireError> {
     frames.send(BEGIN, |out| frontend::query(sql, out))?;
     if let Some(refusal) = begin(frames)? {
-        // After a fatal error only the end of the stream follows; the error itself says more.
+        // After a fatal error only the end of the stream follows. The fatal error is more useful than the error about
+        // that end.
         let _ = frames.receive_answer(BEGIN, |_, _| Ok(()));
         return Err(refusal);
     }
@@ -60,7 +60,7 @@ fn begin<S: Stream>(frames: &mut Frames<S>) -> Result<Option<WireError>, WireErr
     }
 }
 
-/// The number in `COPY 1000`.
+/// Returns the number in a command tag such as `COPY 1000`.
 fn rows_in_tag(tag: &str) -> Option<u64> {
     tag.strip_prefix("COPY ")?.parse().ok()
 }

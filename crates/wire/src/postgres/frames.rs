@@ -1,4 +1,4 @@
-//! Messages in both directions: framing with limits, errors of the server, messages that may arrive at any time.
+//! Messages in both directions: framing with limits, errors of the server, and messages that may arrive at any time.
 //!
 //! Reads exactly the bytes of each message, so the stream can be passed on after any message. Only for set-up; the
 //! measured loop has its own framing (see `prepared`). Called by login, query and prepare.
@@ -17,12 +17,12 @@ use crate::{Stream, WireError};
 pub(super) const PROTOCOL: &str = "PostgreSQL";
 
 pub(super) const HEADER_BYTES: usize = 5;
-/// Highest number of bytes in one message after the login: our largest row is far below it.
+/// Highest number of bytes in one message after the login. looptax's largest row is far below this limit.
 pub(super) const MESSAGE_LIMIT: u64 = 16 << 20;
 /// Highest number of bytes in all messages of one answer.
 pub(super) const ANSWER_LIMIT: u64 = 64 << 20;
 
-/// How much the peer may send in one exchange before it counts as hostile.
+/// The amount that the peer may still send in one exchange before looptax stops reading.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Allowance {
     /// Tags of the allowed messages.
@@ -51,7 +51,7 @@ impl Allowance {
     }
 }
 
-/// The stream, and messages over it.
+/// The stream, and the buffer for messages.
 #[derive(Debug)]
 pub(super) struct Frames<S> {
     stream: S,
@@ -76,7 +76,7 @@ impl<S: Stream> Frames<S> {
         write_all(&mut self.stream, &self.outgoing, action, self.timeout_hint)
     }
 
-    /// The next message that is not a notice or a notification.
+    /// Returns the next message that is not a notice or a notification.
     pub(super) fn receive(&mut self, action: &'static str, allowance: &mut Allowance) -> Result<Message, WireError> {
         loop {
             match self.receive_any(action, allowance)? {
@@ -87,7 +87,7 @@ impl<S: Stream> Frames<S> {
     }
 
     /// Passes every message up to `ReadyForQuery` to `take`, and then returns the server's error, if there was one.
-    /// `take` does not receive errors and messages that may arrive at any time.
+    /// Errors, and messages that may arrive at any time, are not passed to `take`.
     pub(super) fn receive_answer(
         &mut self,
         action: &'static str,
@@ -97,7 +97,7 @@ impl<S: Stream> Frames<S> {
         let mut refusal = None;
         loop {
             match self.receive(action, &mut allowance) {
-                // After a fatal error the stream ends; the error itself says more.
+                // After a fatal error the stream ends. The server's error is more useful than the error about that end.
                 Err(fault) => return Err(refusal.unwrap_or(fault)),
                 Ok(Message::ReadyForQuery(_)) => return refusal.map_or(Ok(()), Err),
                 Ok(Message::ErrorResponse(body)) => {
@@ -129,10 +129,10 @@ impl<S: Stream> Frames<S> {
     }
 }
 
-/// Length of the body that `header` announces.
+/// Returns the length of the body that `header` announces.
 ///
 /// # Errors
-/// [`WireError::Malformed`] for a length below its own 4 bytes, [`WireError::TooLong`] above `limit`.
+/// [`WireError::Malformed`] for a length below the 4 bytes of the length field, [`WireError::TooLong`] above `limit`.
 pub(super) fn body_bytes(header: [u8; HEADER_BYTES], limit: u64, action: &'static str) -> Result<usize, WireError> {
     let [_tag, a, b, c, d] = header;
     let stated = u32::from_be_bytes([a, b, c, d]);
@@ -158,12 +158,12 @@ pub(super) fn server_error(mut fields: ErrorFields<'_>) -> WireError {
     WireError::Server { code, message }
 }
 
-/// The error for a peer that sent `found` instead of `expected`.
+/// Returns the error for a peer that sent `found` instead of `expected`.
 pub(super) fn malformed(action: &'static str, expected: &'static str, found: &[u8]) -> WireError {
     WireError::malformed(PROTOCOL, action, expected, found)
 }
 
-/// The error for a complete message that is not allowed at this point.
+/// Returns the error for a complete message that is not allowed at this point.
 pub(super) fn out_of_place(action: &'static str, expected: &'static str) -> WireError {
     malformed(action, expected, b"another message")
 }

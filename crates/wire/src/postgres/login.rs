@@ -1,4 +1,4 @@
-//! From the first byte to `ReadyForQuery`: start-up, the password exchange, and the server's parameters.
+//! A login from the first byte to `ReadyForQuery`: start-up, the password exchange, and the server's parameters.
 //!
 //! The server is not trusted before the login is complete: limits are small, and with SCRAM it must prove that it knows
 //! the password before we continue.
@@ -25,7 +25,7 @@ const FINISH: &str = "finish the log-in";
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
 const ASK_FOR_TLS: &str = "ask for TLS";
 
-/// Whether a password may be sent in clear text, or as an md5 hash, if the server asks for that.
+/// Whether a password may be sent in clear text, or as an md5 hash, if the server asks for it in this form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Clear {
     /// The password may be sent: the connection stays within this machine, or is encrypted.
@@ -34,12 +34,12 @@ pub enum Clear {
     NeverGoes,
 }
 
-/// Asks the server whether TLS may start, on a connection on which nothing was sent yet. If this succeeds, the next
-/// bytes belong to TLS.
+/// Asks the server whether TLS may start, on a connection on which nothing has been sent yet. If this succeeds, the
+/// next bytes belong to TLS.
 ///
 /// # Errors
-/// [`WireError::NoTls`] if the server does not offer TLS, [`WireError::Malformed`] if it is not a PostgreSQL server;
-/// `Timeout`, `Closed`, `Io`.
+/// [`WireError::NoTls`] if the server does not offer TLS, [`WireError::Malformed`] if the peer is not a PostgreSQL
+/// server; `Timeout`, `Closed`, `Io`.
 pub fn ask_for_tls(stream: &mut impl Stream, timeout_hint: Duration) -> Result<(), WireError> {
     io::write_all(stream, &TLS_REQUEST, ASK_FOR_TLS, timeout_hint)?;
     let mut answer = [0];
@@ -52,18 +52,18 @@ pub fn ask_for_tls(stream: &mut impl Stream, timeout_hint: Duration) -> Result<(
 }
 
 impl<S: Stream> Connection<S> {
-    /// Logs in by the method that the server asks for: trust, peer, password in clear text, md5 or SCRAM-SHA-256, whose
-    /// server signature is verified.
+    /// Logs in by the method that the server asks for: trust, peer, password in clear text, md5 or SCRAM-SHA-256. With
+    /// SCRAM, the server's signature is verified.
     ///
     /// The password is sent in clear text if the server asks for that, even without TLS, so callers must use this only
     /// if [`Clear::MayGo`] applies. `timeout_hint` is the stream's own time limit, for error messages; the stream
-    /// enforces it. An empty user is sent, and the server refuses it; without a database, the server uses the database
-    /// with the user's name.
+    /// enforces it. If the user is empty, the empty name is sent, and the server refuses it. Without a database, the
+    /// server uses the database with the user's name.
     ///
     /// # Errors
     /// [`WireError::Server`] if the server refuses, [`WireError::Unsupported`] if it asks for GSSAPI, SSPI or another
-    /// method, [`WireError::Malformed`] or [`WireError::TooLong`] if it is not a PostgreSQL server or cannot prove that
-    /// it knows the password; `Timeout`, `Closed`, `Io`.
+    /// method, [`WireError::Malformed`] or [`WireError::TooLong`] if the peer is not a PostgreSQL server or cannot
+    /// prove that it knows the password; `Timeout`, `Closed`, `Io`.
     ///
     /// # Source
     /// PostgreSQL documentation, "Frontend/Backend Protocol", section "Start-up".
@@ -71,8 +71,8 @@ impl<S: Stream> Connection<S> {
         Self::login_over(stream, login, Clear::MayGo, timeout_hint)
     }
 
-    /// Like [`Self::login`], for a server that may be on another machine: with [`Clear::NeverGoes`] the password is
-    /// used only if the server asks for SCRAM, from which a listener does not learn it.
+    /// Like [`Self::login`], for a server that may be on another machine. With [`Clear::NeverGoes`] the password is
+    /// used only if the server asks for SCRAM, because a listener does not learn the password from a SCRAM exchange.
     ///
     /// # Errors
     /// As [`Self::login`]; [`WireError::Unsupported`] if the server asks for the password itself or for md5, and
@@ -91,7 +91,7 @@ impl<S: Stream> Connection<S> {
         Ok(connection)
     }
 
-    /// Reads up to `ReadyForQuery`, and keeps what the server reports about itself and the session.
+    /// Reads up to `ReadyForQuery`, and keeps the facts that the server reports about itself and the session.
     fn read_session_facts(&mut self, allowance: &mut Allowance) -> Result<(), WireError> {
         loop {
             match self.frames.receive(FINISH, allowance)? {
@@ -130,7 +130,7 @@ fn authenticate<S: Stream>(
         {
             return Err(WireError::Unsupported { what: READABLE.to_owned() });
         }
-        // Also over plain TCP: [`Clear::MayGo`] says that the caller has allowed this.
+        // This also happens over plain TCP: with [`Clear::MayGo`], the caller has allowed it.
         Message::AuthenticationCleartextPassword => {
             frames.send(AUTHENTICATE, |out| frontend::password_message(password.as_bytes(), out))?;
             "password"
@@ -181,7 +181,7 @@ fn check_mechanism(body: &AuthenticationSaslBody) -> Result<(), WireError> {
     Err(WireError::Unsupported { what })
 }
 
-/// The SCRAM exchange, including the check of the server's signature.
+/// Runs the SCRAM exchange, including the check of the server's signature.
 ///
 /// # Source
 /// PostgreSQL documentation, "SASL Authentication".

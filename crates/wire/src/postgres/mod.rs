@@ -1,7 +1,7 @@
-//! PostgreSQL's protocol 3.0: logs in, sends queries in the simple protocol, prepares the measured query.
+//! PostgreSQL's protocol 3.0: login, queries in the simple protocol, and the prepared query for the measured loop.
 //!
-//! `postgres-protocol` provides messages and password exchanges; framing with limits and the codec of the measured loop
-//! are looptax's own. `Connection` does not start TLS: it works over any [`Stream`]. Called by bench (codec), servers
+//! `postgres-protocol` provides messages and password exchanges; looptax adds framing with limits and the codec of the
+//! measured loop. `Connection` does not start TLS: it works over any [`Stream`]. Called by bench (codec), servers
 //! (filling) and path (proof of an arm).
 
 mod copy;
@@ -29,14 +29,14 @@ use statement::{PreparedStatement, numbered};
 /// logs no error.
 pub const GOODBYE: [u8; 5] = [b'X', 0, 0, 0, 4];
 
-/// The search path for looptax's queries: the server's own objects, and after them our own temporary tables, in which
+/// The search path for looptax's queries: first the server's own objects, then looptax's own temporary tables, in which
 /// PostgreSQL never looks up functions and operators. Neither contains names that other users have made as a trap.
 pub const OWN_NAMES: &str = "pg_catalog, pg_temp";
 
 /// A logged-in session over `S`.
 ///
 /// Notices, notifications and changed parameters may arrive at any time and are skipped. If the server refuses a
-/// statement, the session stays usable; every other error ends it.
+/// statement, the session stays usable. Every other error ends the session.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     frames: Frames<S>,
@@ -48,24 +48,26 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// The server's name for its version, such as `15.14 (Debian 15.14-0+deb12u1)`; empty if the server did not send
-    /// it.
+    /// Returns the server's name for its version, such as `15.14 (Debian 15.14-0+deb12u1)`; empty if the server did not
+    /// send a version.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
 
-    /// The method by which the server authenticated us, in the words of libpq's `require_auth`: `none`, `password`,
-    /// `md5` or `scram-sha-256`.
+    /// Returns the method by which the server authenticated us, under its name in libpq's `require_auth`: `none`,
+    /// `password`, `md5` or `scram-sha-256`.
     pub fn method(&self) -> &'static str {
         self.method
     }
 
-    /// Id of the server's process for this session, in the server's pid namespace; 0 if the server did not send it.
+    /// Returns the id of the server's process for this session, in the server's pid namespace; 0 if the server did not
+    /// send the id.
     pub fn connection_id(&self) -> u64 {
         u64::from(self.backend_pid)
     }
 
-    /// Runs `sql` in the simple protocol and returns the rows of all its statements, as text, `None` for NULL.
+    /// Runs `sql` in the simple protocol and returns the rows of all its statements; a value is text, or `None` for
+    /// NULL.
     ///
     /// # Errors
     /// [`WireError::Server`] if a statement fails (the session stays usable), [`WireError::TooLong`] for more than 16
@@ -75,9 +77,10 @@ impl<S: Stream> Connection<S> {
         query::run(&mut self.frames, sql)?.into_rows()
     }
 
-    /// Runs the query `sql` like [`Self::query`], but names refer to the objects of the server's own catalog, and not
-    /// to a table, function or operator that a user made: our account may have rights that this user does not have.
-    /// This applies only to this query, even if a pooler passes its connection on.
+    /// Runs the query `sql` like [`Self::query`], but names refer only to objects of the server's own catalog, and not
+    /// to a table, function or operator that a user made. This matters because our account may have rights that this
+    /// user does not have. It applies only to this query, even if a pooler gives the connection to another client
+    /// afterwards.
     ///
     /// # Errors
     /// As [`Self::query`].
@@ -89,8 +92,8 @@ impl<S: Stream> Connection<S> {
         self.query(&format!("SET LOCAL search_path = {OWN_NAMES}; {sql}"))
     }
 
-    /// Runs `sql` in the simple protocol and returns how many rows its statements changed or found, from their command
-    /// tags; 0 for statements whose tag has no number.
+    /// Runs `sql` in the simple protocol and returns how many rows its statements changed or found, according to their
+    /// command tags. A statement whose tag has no number counts as 0.
     ///
     /// # Errors
     /// As [`Self::query`].
@@ -98,7 +101,7 @@ impl<S: Stream> Connection<S> {
         query::run(&mut self.frames, sql).map(|answer| answer.n_affected)
     }
 
-    /// Prepares `sql` on the server under `name` (empty for the unnamed statement). It has no parameter, or one that
+    /// Prepares `sql` on the server under `name` (empty for the unnamed statement). `sql` has no parameter, or one that
     /// the server treats as `int4` or `int8`: the key.
     ///
     /// # Errors
@@ -123,7 +126,7 @@ impl<S: Stream> Connection<S> {
         })
     }
 
-    /// Makes one statement: prepared under the next name, with `$1`, `$2` … for its values, or as text with `?`.
+    /// Makes one statement: prepared under the next name, with `$1`, `$2` … for its values, or sent as text with `?`.
     ///
     /// # Errors
     /// As [`Self::query`].
@@ -137,13 +140,13 @@ impl<S: Stream> Connection<S> {
         Ok(AnyStatement::Prepared(PreparedStatement::new(&name, parameters)))
     }
 
-    /// A codec for dumps of all columns and rows of `table`, which has `n_rows` rows.
+    /// Returns a codec for dumps of all columns and rows of `table`, which has `n_rows` rows.
     pub fn copy_out(&self, table: &str, n_rows: u64) -> TableCopy {
         TableCopy::new(table, n_rows)
     }
 
-    /// Runs `sql`, which is a `COPY … FROM STDIN`, with `rows` as its data, and returns the number of rows that the
-    /// server stored.
+    /// Runs `sql`, which is a `COPY … FROM STDIN`, with `rows` as its data. Returns the number of rows that the server
+    /// stored.
     ///
     /// # Errors
     /// [`WireError::Server`] if the server refuses the statement or a row (the session stays usable, and none of the
@@ -152,7 +155,7 @@ impl<S: Stream> Connection<S> {
         copy_in::run(&mut self.frames, sql, rows)
     }
 
-    /// The stream, for the load engine. No further bytes have been read from it.
+    /// Returns the stream, for the load engine. No bytes after the last reply have been read from it.
     pub fn into_stream(self) -> S {
         self.frames.into_stream()
     }

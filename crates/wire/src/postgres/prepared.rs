@@ -1,8 +1,8 @@
-//! The measured query: prepared once; then each request sends Bind, Describe, Execute and Sync together, as libpq's
-//! `PQsendQueryPrepared` (and so pgbench) does.
+//! The measured query, prepared once. Each request sends Bind, Describe, Execute and Sync together, as libpq's
+//! `PQsendQueryPrepared` (and therefore pgbench) does.
 //!
-//! Hot file: `request` copies a template and writes the key into it, `replies.rs` reads the answer. Neither of them
-//! allocates, locks, logs, or makes a system call. Only `prepare` does I/O. The load engine calls the codec,
+//! Runs in the measured loop: `request` copies a template and writes the key into it, `replies.rs` reads the answer.
+//! Neither allocates, locks, logs, or makes a system call. Only `prepare` does I/O. The load engine calls the codec,
 //! `Connection::prepare` makes it.
 
 use bytes::BytesMut;
@@ -17,23 +17,23 @@ use crate::{Codec, Draws, KeyForm, Renewal, Reply, Stream, WireError};
 
 const PREPARE: &str = "prepare a statement";
 
-/// `pg_type` object ids of the two types that a key may have.
+/// Object ids in `pg_type` of the two types that a key may have.
 pub(super) const INT4_OID: u32 = 23;
 pub(super) const INT8_OID: u32 = 20;
 
 /// A prepared statement of one session, as a codec.
 ///
 /// The key is sent in binary. For an `int4` parameter only the low 32 bits of the key are sent, so keys have to stay
-/// below 2^31. Columns are returned as text. The reply's data is the first column of the first row; empty for NULL, and
-/// if there are no rows.
+/// below 2^31. Columns are returned as text. The data of a reply is the first column of the first row; empty for NULL,
+/// and if there are no rows.
 #[derive(Debug, Clone)]
 pub struct PreparedQuery {
     template: Vec<u8>,
-    /// The place of the key, if the statement has one.
+    /// The position and the form of the key, if the statement has one.
     key: Option<(usize, KeyForm)>,
 }
 
-/// See [`super::Connection::prepare`].
+/// Prepares the measured query; see [`super::Connection::prepare`].
 pub(super) fn prepare<S: Stream>(frames: &mut Frames<S>, name: &str, sql: &str) -> Result<PreparedQuery, WireError> {
     PreparedQuery::new(name, &parse(frames, name, sql)?)
 }
@@ -83,8 +83,8 @@ impl PreparedQuery {
     }
 }
 
-/// Returns the four messages and the position of the parameter in them. `parameter` is the only one; if it is empty,
-/// there is no parameter.
+/// Returns the four messages and the position of the parameter in them. `parameter` is the only parameter; if it is
+/// empty, the statement has no parameter.
 fn requests(name: &str, parameter: &[u8]) -> Result<(Vec<u8>, usize), WireError> {
     const BINARY: i16 = 1;
     const TEXT: i16 = 0;

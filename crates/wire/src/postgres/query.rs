@@ -1,7 +1,7 @@
 //! The simple protocol: statements as text, rows as text.
 //!
-//! For set-up and queries about the server, not for measuring: every row is copied. Called by `Connection::query` and
-//! `Connection::execute`.
+//! Used for set-up and queries about the server, not for measuring, because every row is copied. Called by
+//! `Connection::query` and `Connection::execute`.
 
 use fallible_iterator::FallibleIterator;
 use postgres_protocol::message::backend::{DataRowBody, Message};
@@ -15,7 +15,7 @@ const RUN: &str = "run a statement";
 /// A column's text, `None` for NULL.
 type Cell = Option<Vec<u8>>;
 
-/// The results of all statements in one text.
+/// The results of all statements in one text of SQL.
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     /// Rows of all statements, in order.
@@ -27,7 +27,7 @@ pub(super) struct Answer {
 }
 
 impl Answer {
-    /// Returns the rows, if there was a result.
+    /// Returns the rows; fails if no statement had a result.
     pub(super) fn into_rows(self) -> Result<Vec<Vec<Cell>>, WireError> {
         if self.has_result { Ok(self.rows) } else { Err(malformed(RUN, "rows", b"no result")) }
     }
@@ -56,7 +56,7 @@ pub(super) fn run<S: Stream>(frames: &mut Frames<S>, sql: &str) -> Result<Answer
     Ok(answer)
 }
 
-/// Copies a row; the memory that the copies need beyond the message itself counts against the allowance.
+/// Copies a row. The memory that the copies need in addition to the message is subtracted from the allowance.
 fn cells(body: &DataRowBody, allowance: &mut Allowance) -> Result<Vec<Cell>, WireError> {
     let mut row = Vec::new();
     let mut ranges = body.ranges();
@@ -69,7 +69,7 @@ fn cells(body: &DataRowBody, allowance: &mut Allowance) -> Result<Vec<Cell>, Wir
     Ok(row)
 }
 
-/// The number at the end of a command tag: `UPDATE 3`, `INSERT 0 3`, `CREATE TABLE`.
+/// Returns the number at the end of a command tag: `UPDATE 3`, `INSERT 0 3`, `CREATE TABLE`.
 fn n_rows_in_tag(tag: &str) -> u64 {
     let last_word = tag.rsplit(' ').next().unwrap_or_default();
     last_word.parse().unwrap_or(0)

@@ -1,7 +1,7 @@
-//! Finds the end of the answer to a statement from the message lengths, and its result.
+//! Finds the end of the answer to a statement from the message lengths, and extracts its result.
 //!
-//! Hot: this runs for each receive of the measured loop, without allocation (except for errors) and without I/O.
-//! `prepared.rs` and `statement.rs` drive it.
+//! Runs for each receive of the measured loop, without allocation (except for errors) and without I/O. Called by
+//! `prepared.rs` and `statement.rs`.
 
 use std::ops::Range;
 
@@ -14,7 +14,7 @@ use crate::{Reply, WireError};
 
 const READ_REPLY: &str = "read the answer to a statement";
 
-/// One whole answer, up to `ReadyForQuery`, at the start of `received`.
+/// Returns the complete answer, up to `ReadyForQuery`, at the start of `received`.
 pub(super) fn answer(received: &[u8]) -> Result<Option<Answer>, WireError> {
     let mut data = None;
     let mut n_changed = 0;
@@ -56,8 +56,8 @@ pub(super) fn answer(received: &[u8]) -> Result<Option<Answer>, WireError> {
     pending(at)
 }
 
-/// The number of rows that a command changed, from its tag: the number after `UPDATE`, `DELETE` or `INSERT 0`; 0 for
-/// other commands.
+/// Returns the number of rows that a command changed, from its tag: the number after `UPDATE`, `DELETE` or `INSERT 0`;
+/// 0 for other commands.
 #[inline]
 fn changed(tag: &[u8]) -> u64 {
     let number = match tag {
@@ -72,14 +72,14 @@ fn changed(tag: &[u8]) -> u64 {
         .fold(0_u64, |sum, digit| sum.wrapping_mul(10).wrapping_add(u64::from(digit - b'0')))
 }
 
-/// Whether a message with this tag may be part of the reply (or may arrive at any time).
+/// Checks whether a message with this tag may be part of the reply (or may arrive at any time).
 #[inline]
 fn is_reply_tag(tag: u8) -> bool {
     matches!(tag, b'2' | b'T' | b'n' | b'D' | b'C' | b'I' | b'Z' | b'E' | b'N' | b'S' | b'A')
 }
 
-/// The result if more bytes are needed; an error if the answer, with the `known_bytes` bytes of it so far, exceeds the
-/// limit.
+/// Returns `None`, because more bytes are needed; fails if the first `known_bytes` bytes of the answer already exceed
+/// the limit.
 fn pending(known_bytes: usize) -> Result<Option<Answer>, WireError> {
     if known_bytes as u64 > ANSWER_LIMIT {
         return Err(WireError::TooLong { action: READ_REPLY, stated: known_bytes as u64, limit: ANSWER_LIMIT });
@@ -87,7 +87,7 @@ fn pending(known_bytes: usize) -> Result<Option<Answer>, WireError> {
     Ok(None)
 }
 
-/// The position of the first column's value in a `DataRow`'s body; empty for NULL and if there are no columns.
+/// Returns the position of the first column's value in a `DataRow`'s body; empty for NULL and if there are no columns.
 ///
 /// # Source
 /// PostgreSQL documentation, "Message Formats", `DataRow`: column count (2 bytes), then for each
@@ -108,7 +108,7 @@ fn first_column(body: &[u8]) -> Result<Range<usize>, WireError> {
     }
 }
 
-/// The server's error, from the whole message.
+/// Returns the server's error, from the whole message.
 #[cold]
 pub(super) fn refusal(message: &[u8]) -> WireError {
     match Message::parse(&mut BytesMut::from(message)) {

@@ -1,7 +1,7 @@
-//! One statement of a transaction: prepared (Bind, Describe, Execute, Sync in one send) or as text.
+//! One statement of a transaction: prepared (Bind, Describe, Execute, Sync in one send) or sent as text.
 //!
-//! Hot, like `prepared.rs`: messages are written into a buffer that keeps its capacity. Called by `transaction.rs`;
-//! `Connection::prepare_transaction` makes the statements.
+//! Runs in the measured loop, like `prepared.rs`: messages are written into a buffer that keeps its capacity. Called by
+//! `transaction.rs`; `Connection::prepare_transaction` makes the statements.
 
 use std::io::Write as _;
 
@@ -61,7 +61,7 @@ impl PreparedStatement {
         }
         out.extend_from_slice(&ONE_RESULT_FORMAT_TEXT);
         end(start, out);
-        // Describe the unnamed portal; Execute it without a row limit; Sync.
+        // Describe for the unnamed portal, Execute without a row limit, Sync.
         out.extend_from_slice(b"D\0\0\0\x06P\0E\0\0\0\x09\0\0\0\0\0S\0\0\0\x04");
     }
 
@@ -75,7 +75,8 @@ impl PreparedStatement {
 }
 
 fn write_count(n: usize, out: &mut Vec<u8>) {
-    // The protocol itself counts placeholders in 16 bits, and the server has counted these.
+    // The number fits into 16 bits: the protocol itself counts placeholders in 16 bits, and the server has counted
+    // these placeholders.
     out.extend_from_slice(&(n as u16).to_be_bytes());
 }
 
@@ -101,7 +102,7 @@ fn write_value(value: Bound<'_>, oid: u32, out: &mut Vec<u8>) {
     }
 }
 
-/// Writes the bytes of `write` after their length in four bytes.
+/// Writes a length of four bytes, and then the bytes that `write` appends.
 fn with_length(out: &mut Vec<u8>, write: impl FnOnce(&mut Vec<u8>)) {
     let at = out.len();
     out.extend_from_slice(&[0; 4]);
@@ -133,7 +134,7 @@ fn begin(tag: u8, out: &mut Vec<u8>) -> usize {
     start
 }
 
-/// Writes the length of the message whose length is at `start`.
+/// Writes the length field, at `start`, of the message that ends here.
 fn end(start: usize, out: &mut [u8]) {
     let n_bytes = (out.len() - start) as u32;
     out[start..start + 4].copy_from_slice(&n_bytes.to_be_bytes());

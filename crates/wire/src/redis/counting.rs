@@ -1,22 +1,22 @@
 //! The measured commands whose reply is a number: INCR and LPUSH.
 //!
-//! Hot, like `workload.rs`.
+//! Runs in the measured loop, like `workload.rs`.
 
 use super::workload::{length_chars, other_reply, template};
 use crate::keyed::{Keyed, filler};
 use crate::{Codec, Draws, Renewal, Reply, WireError};
 
-/// A command whose reply is an integer, which is the reply's data.
+/// A command whose reply is an integer. The integer is the reply's data.
 #[derive(Debug, Clone)]
 pub struct Counting(Keyed);
 
 impl Counting {
-    /// `INCR prefix000000000042`. Keys as in [`super::Get::new`].
+    /// Makes `INCR prefix000000000042`. Keys as in [`super::Get::new`].
     pub fn incr(prefix: &str) -> Self {
         Self(template(b"INCR", prefix, &[]))
     }
 
-    /// `LPUSH prefix000000000042 xxx…`, an element of `value_bytes`.
+    /// Makes `LPUSH prefix000000000042 xxx…`, with an element of `value_bytes` bytes.
     pub fn lpush(prefix: &str, value_bytes: usize) -> Self {
         let value = filler(value_bytes);
         Self(template(b"LPUSH", prefix, &[&value]))

@@ -1,4 +1,5 @@
-//! The commands at the start of a session: login, database, the server's version, the session's number.
+//! The commands at the start of a session: they log in, select the database, and ask for the server's version and the
+//! session's number.
 
 use std::time::Duration;
 
@@ -11,8 +12,8 @@ use crate::{Login, Stream, WireError};
 
 const SELECT: &str = "select the database";
 const AUTHENTICATE: &str = "log in";
-/// The servers' messages about a password that they do not need, from version 6 on and before. The code, `ERR`, is
-/// shared by many faults.
+/// The servers' messages about a password that they do not need: from version 6 on, and before version 6. The texts are
+/// necessary because many faults share the code `ERR`.
 ///
 /// # Source
 /// Redis, src/acl.c and (5.0) src/server.c, `authCommand`.
@@ -21,9 +22,9 @@ const ASK_VERSION: &str = "ask for the server's version";
 const ASK_CLIENT_ID: &str = "ask for the session's number";
 
 impl<S: Stream> Connection<S> {
-    /// Logs in (`AUTH`, if a user or a password is given), selects the database (`SELECT`, if it is not 0) and queries
-    /// version and session id (`INFO server`, `CLIENT ID`; `HELLO` if the access list forbids one of them). A fact that
-    /// the account may not query in any of these ways stays unknown, which is not an error.
+    /// Logs in (`AUTH`, if a user or a password is given), selects the database (`SELECT`, if it is not 0) and asks for
+    /// version and session id (`INFO server`, `CLIENT ID`; `HELLO` if the access list forbids one of them). If the
+    /// account may not ask for a fact in any of these ways, the fact stays unknown, which is not an error.
     ///
     /// `timeout_hint` is the stream's own time limit, for error messages; the stream enforces it. The password is sent
     /// in clear text, as the protocol requires, so callers must use this only within this machine or over an encrypted
@@ -31,8 +32,8 @@ impl<S: Stream> Connection<S> {
     ///
     /// # Errors
     /// [`WireError::Server`] if the server refuses, with the first word as its code (`NOAUTH`, `WRONGPASS`),
-    /// [`WireError::NeedlessPassword`] if it does not need a password, [`WireError::Malformed`] or
-    /// [`WireError::TooLong`] if it is not a Redis server; `Timeout`, `Closed`, `Io`.
+    /// [`WireError::NeedlessPassword`] if the server does not need a password, [`WireError::Malformed`] or
+    /// [`WireError::TooLong`] if the peer is not a Redis server; `Timeout`, `Closed`, `Io`.
     ///
     /// # Source
     /// Redis documentation, "Redis serialization protocol specification".
@@ -55,7 +56,7 @@ impl<S: Stream> Connection<S> {
             client_id: 0,
         };
         connection.authenticate(login)?;
-        // A connection begins in database 0: clients send no SELECT for it, and an access list may forbid SELECT.
+        // A connection begins in database 0, so clients do not send SELECT for it; an access list may forbid SELECT.
         if let Some(database) = login.database.as_ref().filter(|it| *it != "0") {
             connection.expect_ok(SELECT, &[b"SELECT", database.as_bytes()])?;
         }
@@ -93,8 +94,8 @@ impl<S: Stream> Connection<S> {
         Ok(())
     }
 
-    /// Reads the version and the session's number from the answer to HELLO in Redis 6 and later, which every user may
-    /// send.
+    /// Reads the version and the session's number from the answer to HELLO, which every user may send in Redis 6 and
+    /// later.
     fn ask_hello(&mut self) -> Result<(), WireError> {
         let Some(Value::Array(Some(hello))) = self.unless_forbidden(&[b"HELLO", b"2"])? else {
             return Ok(());
@@ -130,7 +131,7 @@ impl<S: Stream> Connection<S> {
         }
     }
 
-    /// The answer to a command; `None` if the user's access list forbids it.
+    /// Returns the answer to a command; `None` if the user's access list forbids the command.
     fn unless_forbidden(&mut self, parts: &[&[u8]]) -> Result<Option<Value>, WireError> {
         match self.command(parts) {
             Err(WireError::Server { code, .. }) if code == "NOPERM" => Ok(None),
@@ -146,7 +147,7 @@ impl<S: Stream> Connection<S> {
     }
 }
 
-/// The rest of the line of `info` that starts with `name`.
+/// Returns the rest of the line of `info` that starts with `name`.
 fn field<'a>(info: &'a [u8], name: &[u8]) -> Option<&'a [u8]> {
     info.split(|&byte| byte == b'\n').find_map(|line| line.strip_prefix(name)).map(<[u8]>::trim_ascii_end)
 }

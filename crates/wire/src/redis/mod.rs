@@ -1,9 +1,9 @@
-//! Redis's and Valkey's RESP2: login, queries, filling, and the measured GET, SET and PING.
+//! RESP2, the protocol of Redis and Valkey: login, queries, filling, and the measured GET, SET and PING.
 //!
-//! The parser is looptax's own: the library for whole frames (`redis-protocol`) builds a value tree per reply, but the
-//! measured loop needs only the bounds of one bulk string, without allocation. With that parser, the few other reply
-//! types of the set-up need only one more page of code. RESP3 is never requested. Called by bench (codecs), servers
-//! (filling) and path (proof of an arm).
+//! The parser is looptax's own. The library for whole frames (`redis-protocol`) builds a value tree per reply, but the
+//! measured loop needs only the bounds of one bulk string, without allocation. The few other reply types of the set-up
+//! then need only one more page of code. RESP3 is never requested. Called by bench (codecs), servers (filling) and path
+//! (proof of an arm).
 
 mod command;
 mod counting;
@@ -23,11 +23,11 @@ use crate::{Stream, WireError};
 use command::write_command;
 use replies::Replies;
 
-/// Commands are sent in batches of about this many bytes: both socket buffers of an untuned Linux (208 KiB) can hold a
-/// batch, so neither side waits for the other to read.
+/// Number of bytes in a batch of commands, approximately. The socket buffers of a default Linux (208 KiB) can hold a
+/// batch in both directions, so neither side has to wait until the other side reads.
 const LOT_BYTES: usize = 64 << 10;
 
-/// A logged-in session over `S`.
+/// A logged-in session over a stream of type `S`.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     replies: Replies<S>,
@@ -37,22 +37,22 @@ pub struct Connection<S: Stream> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// The server's own version, such as `7.0.15`; for Valkey, Valkey's version.
+    /// Returns the server's own version, such as `7.0.15`; for Valkey, Valkey's version.
     pub fn server_version(&self) -> &str {
         &self.server_version
     }
 
-    /// Whether the server is Valkey (which also reports the version of Redis that it is compatible with).
+    /// Returns whether the server is Valkey. Valkey also reports the version of Redis that it is compatible with.
     pub fn is_valkey(&self) -> bool {
         self.is_valkey
     }
 
-    /// The server's number of this session, as in `CLIENT LIST`.
+    /// Returns the server's number of this session, as in `CLIENT LIST`.
     pub fn connection_id(&self) -> u64 {
         self.client_id
     }
 
-    /// Sends one command, whose first part is the name, and returns its reply.
+    /// Sends one command, whose first part is its name, and returns the reply.
     ///
     /// # Errors
     /// [`WireError::Server`] for an error reply (the session stays usable), [`WireError::TooLong`] for a string over 16
@@ -66,11 +66,11 @@ impl<S: Stream> Connection<S> {
         Ok(values.swap_remove(0))
     }
 
-    /// Sends many commands, some 64 KiB at a time, and returns their replies in order.
+    /// Sends many commands, in batches of about 64 KiB, and returns their replies in order.
     ///
     /// # Errors
-    /// As [`Self::command`]; after an error reply the rest of its batch was still executed, later batches were not
-    /// sent.
+    /// As [`Self::command`]. After an error reply, the server has still executed the other commands of the batch, and
+    /// later batches were not sent.
     pub fn pipeline(&mut self, commands: &[Vec<Vec<u8>>]) -> Result<Vec<Value>, WireError> {
         let mut values = Vec::with_capacity(commands.len());
         let mut lot = Vec::with_capacity(2 * LOT_BYTES);
@@ -87,13 +87,13 @@ impl<S: Stream> Connection<S> {
         Ok(values)
     }
 
-    /// The stream, for the load engine. No further bytes have been read from it.
+    /// Returns the stream, for the load engine. No bytes after the last reply have been read from it.
     pub fn into_stream(self) -> S {
         self.replies.into_stream()
     }
 
-    /// Sends `request`, which contains `n_commands` commands, and reads as many replies. All of them are read before an
-    /// error among them is returned, so the session stays usable.
+    /// Sends `request`, which contains `n_commands` commands, and reads as many replies. If a reply is an error, the
+    /// remaining replies are read before the error is returned, so the session stays usable.
     fn exchange(&mut self, request: &[u8], n_commands: usize, values: &mut Vec<Value>) -> Result<(), WireError> {
         if let Err(error) = self.replies.send(request) {
             return Err(self.last_words(error));
@@ -113,8 +113,8 @@ impl<S: Stream> Connection<S> {
 }
 
 impl<S: Stream> Connection<S> {
-    /// If a server refuses a client (too many clients), it sends the reason and closes the connection before our
-    /// command arrives; the reason can still be read.
+    /// Returns the reason if the server refused the client (too many clients). Such a server sends the reason and
+    /// closes the connection before our command arrives; the reason can still be read.
     fn last_words(&mut self, error: WireError) -> WireError {
         match (&error, self.replies.next_value()) {
             (WireError::Closed { .. }, Ok(Value::Error { code, message })) => WireError::Server { code, message },

@@ -1,6 +1,6 @@
-//! Replies read from the stream, with limits for nesting, elements, and the bytes of a string and of a reply.
+//! Reads replies from the stream, with limits for nesting, elements, and the bytes of a string and of a reply.
 //!
-//! Only for set-up; the parser of the measured loop is `workload`. Called by `Connection`.
+//! Only for set-up; the measured loop uses the parser in `workload`. Called by `Connection`.
 
 use std::time::Duration;
 
@@ -9,16 +9,16 @@ use super::value::Value;
 use crate::lines::{Lines, READ, error_words};
 use crate::{Stream, WireError};
 
-/// Deepest nesting: replies of `INFO`, `CLIENT LIST` and `EXEC` have two or three levels.
+/// Deepest nesting. Replies of `INFO`, `CLIENT LIST` and `EXEC` have two or three levels.
 const DEPTH_LIMIT: usize = 8;
 /// Highest number of elements in all arrays of one reply.
 const ELEMENT_LIMIT: u64 = 1_000_000;
-/// Highest number of bytes in one string: our largest value is far below it.
+/// Highest number of bytes in one string. looptax's largest value is far below this limit.
 const BULK_LIMIT: u64 = 16 << 20;
 /// Highest number of bytes that one reply may take in memory.
 const REPLY_LIMIT: u64 = 64 << 20;
 
-/// How much more one reply may take.
+/// The amount of memory and elements that one reply may still use.
 struct Allowance {
     bytes: u64,
     elements: u64,

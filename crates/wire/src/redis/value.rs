@@ -1,6 +1,6 @@
-//! A reply as a value, for set-up and queries; the measured loop does not make values.
+//! A reply as a value, for set-up and queries. The measured loop does not make values.
 //!
-//! Made by `replies`, read by all code that sends commands. No I/O.
+//! `replies` makes these values, and all code that sends commands reads them. This file does no I/O.
 
 /// A RESP2 reply.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -11,7 +11,7 @@ pub enum Value {
     Error {
         /// First word, such as `WRONGTYPE`; escaped and truncated.
         code: String,
-        /// The rest; escaped and truncated.
+        /// The rest of the line; escaped and truncated.
         message: String,
     },
     Integer(i64),

@@ -1,6 +1,8 @@
-//! All values of a range of keys as one request: a GET for each key, one after another; values are counted and dropped.
+//! A request for the values of all keys in a range: one GET for each key, one after another. Values are counted and
+//! dropped.
 //!
-//! Hot: a value is skipped as it arrives, so the receive buffer never holds a whole value.
+//! Runs in the measured loop: bytes of a value are skipped as they arrive, so the receive buffer never holds a whole
+//! value.
 
 use super::fault::malformed;
 use super::workload::{READ_REPLY, length_line, other_reply, template};
@@ -17,13 +19,14 @@ pub struct Values {
     value_bytes: usize,
     /// The key that is currently requested.
     key: u64,
-    /// Number of bytes of the value that are still to come, line end included; `None` before its length has arrived.
+    /// Number of bytes of the value that are still to come, including the line end; `None` before the length has
+    /// arrived.
     n_left: Option<usize>,
     n_passed: usize,
 }
 
 impl Values {
-    /// Keys consist of `prefix` and twelve digits; each value has `value_bytes` bytes.
+    /// Makes the request. A key consists of `prefix` and twelve digits; each value has `value_bytes` bytes.
     pub fn new(prefix: &str, n_keys: u64, value_bytes: usize) -> Self {
         Self {
             get: template(b"GET", prefix, &[]),
@@ -41,7 +44,7 @@ impl Values {
             return Ok(None);
         };
         if *marker != b'$' {
-            // An error of the server, once its line is complete.
+            // An error from the server; it is returned once its line is complete.
             return other_reply(received, "a string").map(|_| None);
         }
         let Some((stated, line_bytes)) = length_line(rest)? else {
@@ -99,7 +102,7 @@ impl Codec for Values {
 mod tests {
     use super::*;
 
-    /// All replies of one request in pieces; how many messages it took.
+    /// Feeds all replies of one request in pieces; returns the number of messages that the codec sent.
     fn run(values: &mut Values, reply: &[u8], piece: usize) -> Result<usize, WireError> {
         for n_messages in 1.. {
             let mut out = Vec::new();

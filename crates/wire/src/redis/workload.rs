@@ -1,8 +1,8 @@
 //! The measured commands as codecs: GET, SET and PING.
 //!
-//! Hot file: `request` copies a template and writes twelve digits into it, `reply` finds the bounds of one short reply.
-//! Neither of them allocates (except for an error), locks, logs, or makes a system call. The load engine calls them;
-//! this file does no I/O.
+//! Runs in the measured loop: `request` copies a template and writes twelve digits into it, `reply` finds the bounds of
+//! one short reply. Neither function allocates (except for an error), locks, logs, or makes a system call. The load
+//! engine calls them; this file does no I/O.
 
 use super::command::write_command;
 use super::fault::malformed;
@@ -12,17 +12,18 @@ use crate::{Codec, Draws, Renewal, Reply, WireError};
 
 pub(super) const READ_REPLY: &str = "read the reply to a measured command";
 
-/// Highest number of characters in a length: our limit has eight digits, and a nil has a sign.
+/// Highest number of characters in a length. The longest length that looptax accepts has eight digits, and a nil has a
+/// sign.
 const LENGTH_CHARS: usize = 20;
 
-/// The template of the command `name` with a key, `prefix` and digits, and the parts after it.
+/// Makes the template of the command `name` with a key, made from `prefix` and digits, and the parts after the key.
 pub(super) fn template(name: &[u8], prefix: &str, rest: &[&[u8]]) -> Keyed {
     let key = key_zero(prefix);
     let mut parts = vec![name, key.as_bytes()];
     let mut bytes = Vec::new();
     write_command(&mut bytes, &parts);
     let digits_at = bytes.len() - "\r\n".len() - KEY_DIGITS;
-    // More parts change the number of parts at the front, but not its length, because it has one digit.
+    // With more parts, the number of parts at the front changes, but it still has one digit.
     parts.extend_from_slice(rest);
     debug_assert!(parts.len() < 10, "the count has one digit");
     bytes.clear();
@@ -30,12 +31,12 @@ pub(super) fn template(name: &[u8], prefix: &str, rest: &[&[u8]]) -> Keyed {
     Keyed::new(bytes, digits_at)
 }
 
-/// `GET prefix000000000042`: the reply's data is the value, empty for nil.
+/// The command `GET prefix000000000042`. The reply's data is the value, empty for nil.
 #[derive(Debug, Clone)]
 pub struct Get(Keyed);
 
 impl Get {
-    /// Keys consist of `prefix` and the key's lowest twelve decimal digits.
+    /// Makes the command. A key consists of `prefix` and the key's lowest twelve decimal digits.
     pub fn new(prefix: &str) -> Self {
         Self(template(b"GET", prefix, &[]))
     }
@@ -75,13 +76,13 @@ impl Codec for Get {
     }
 }
 
-/// `SET prefix000000000042 xxx…`: the reply is `OK`, without data.
+/// The command `SET prefix000000000042 xxx…`. The reply is `OK`, without data.
 #[derive(Debug, Clone)]
 pub struct Set(Keyed);
 
 impl Set {
-    /// Keys as in [`Get::new`]; the value is `value_bytes` times the letter x. It expires after `ttl_s` seconds, or
-    /// never.
+    /// Makes the command, with keys as in [`Get::new`]. The value is the letter x, repeated `value_bytes` times. It
+    /// expires after `ttl_s` seconds, or never.
     pub fn new(prefix: &str, value_bytes: usize, ttl_s: Option<u32>) -> Self {
         let value = filler(value_bytes);
         let ttl = ttl_s.map(|ttl_s| ttl_s.to_string());
@@ -108,7 +109,7 @@ impl Codec for Set {
     }
 }
 
-/// `PING`: the reply is `PONG`, without data. The key is not sent.
+/// The command `PING`. The reply is `PONG`, without data. The key is not sent.
 #[derive(Debug, Clone)]
 pub struct Ping(Vec<u8>);
 
@@ -142,13 +143,14 @@ impl Codec for Ping {
     }
 }
 
-/// A reply that can only be `wanted`, or an error.
+/// Reads a reply that can only be `wanted`, or an error.
 #[inline]
 fn only(received: &[u8], wanted: &[u8], expected: &'static str) -> Result<Option<Reply>, WireError> {
     fixed_reply(received, wanted, || other_reply(received, expected))
 }
 
-/// Handles bytes that are neither the wanted reply nor its beginning: an error of the server, or not a reply.
+/// Handles bytes that are neither the expected reply nor its beginning: they are an error from the server, or not a
+/// reply at all.
 #[cold]
 pub(super) fn other_reply(received: &[u8], expected: &'static str) -> Result<Option<Reply>, WireError> {
     let Some(text) = received.strip_prefix(b"-") else {
@@ -164,8 +166,8 @@ pub(super) fn other_reply(received: &[u8], expected: &'static str) -> Result<Opt
     Err(WireError::Server { code, message })
 }
 
-/// The number of characters in the short line at the start of `text`, without its end; `None` if the line is not
-/// complete.
+/// Returns the number of characters in the short line at the start of `text`, without its end; `None` if the line is
+/// not complete.
 #[inline]
 pub(super) fn length_chars(text: &[u8], expected: &'static str) -> Result<Option<usize>, WireError> {
     let front = &text[..text.len().min(LENGTH_CHARS)];
@@ -179,8 +181,8 @@ pub(super) fn length_chars(text: &[u8], expected: &'static str) -> Result<Option
     }
 }
 
-/// Parses a length and its line end at the start of `text`; returns the length, which is `None` for nil, and the number
-/// of bytes that both take. `None` instead of the pair if the line is not complete.
+/// Parses a length and its line end at the start of `text`. Returns the length, which is `None` for nil, and the number
+/// of bytes of length and line end together. Returns `None` instead of the pair if the line is not complete.
 #[inline]
 pub(super) fn length_line(text: &[u8]) -> Result<Option<(Option<usize>, usize)>, WireError> {
     const EXPECTED: &str = "the length of a string";
@@ -197,7 +199,7 @@ pub(super) fn length_line(text: &[u8]) -> Result<Option<(Option<usize>, usize)>,
         if !digit.is_ascii_digit() {
             return Err(malformed(READ_REPLY, EXPECTED, front));
         }
-        // At most 19 digits reach this point, which fit into 64 bits.
+        // The text has at most 19 digits, so the number fits into 64 bits.
         stated = stated * 10 + u64::from(digit - b'0');
     }
     if n_chars == 0 {

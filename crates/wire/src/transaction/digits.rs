@@ -1,13 +1,13 @@
-//! Text like that with which sysbench fills its columns: groups of eleven digits, made from 64 random bits.
+//! Text like the text with which sysbench fills its columns: groups of eleven digits, made from 64 random bits.
 //!
-//! Hot: it runs for each written row, and its cost is compared with that of sysbench's own generator.
+//! Runs in the measured loop, for each row that is written. Its cost is compared with that of sysbench's own generator.
 
 use rand_core::{Rng, SeedableRng};
 use rand_xoshiro::SplitMix64;
 
 const GROUP_DIGITS: usize = 11;
 
-/// Appends `n_groups` groups with dashes between them. Equal bits give equal text.
+/// Appends `n_groups` groups with dashes between them. The same bits always give the same text.
 pub(super) fn write(bits: u64, n_groups: usize, out: &mut Vec<u8>) {
     let mut random = SplitMix64::seed_from_u64(bits);
     for group in 0..n_groups {

@@ -1,4 +1,4 @@
-//! A statement that is sent as text: divided at its placeholders, its values quoted.
+//! A statement that is sent as text: it is divided at its placeholders, and its values are quoted.
 
 use super::{Bound, Values};
 
@@ -7,7 +7,7 @@ use super::{Bound, Values};
 pub struct Pieces(Vec<Vec<u8>>);
 
 impl Pieces {
-    /// Divides `sql` at every `?`. Only looptax's own statements are passed here, and none of them has a `?` inside a
+    /// Divides `sql` at every `?`. Callers pass only looptax's own statements, and none of these has a `?` inside a
     /// literal.
     pub fn split(sql: &str) -> Self {
         Self(sql.split('?').map(|piece| piece.as_bytes().to_vec()).collect())
@@ -27,12 +27,12 @@ impl Pieces {
     }
 }
 
-/// The characters that must be escaped in a quoted literal, in addition to the quote itself.
+/// The characters that must be escaped in a quoted literal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Escapes {
-    /// No others (standard SQL, PostgreSQL with `standard_conforming_strings`).
+    /// Only the quote itself (standard SQL, PostgreSQL with `standard_conforming_strings`).
     Quote,
-    /// Backslashes too (MySQL without `NO_BACKSLASH_ESCAPES`).
+    /// The quote and the backslash (MySQL without `NO_BACKSLASH_ESCAPES`).
     Backslash,
 }
 

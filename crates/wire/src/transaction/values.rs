@@ -1,4 +1,4 @@
-//! A statement's values, in one buffer that is reused.
+//! The values of a statement, in one buffer that is reused.
 
 use std::ops::Range;
 
@@ -23,7 +23,7 @@ pub enum Bound<'a> {
     Number(i64),
     /// Text in the connection's character set.
     Text(&'a [u8]),
-    /// SQL that is inserted unchanged, into a statement that is sent as text.
+    /// SQL that is inserted unchanged; only for a statement that is sent as text.
     Sql(&'a [u8]),
     Null,
 }
@@ -46,7 +46,7 @@ impl Values {
         self.cells.push(Cell::Text(start..self.text.len()));
     }
 
-    /// Adds SQL, for statements that are sent as text.
+    /// Adds SQL that is inserted unchanged, for statements that are sent as text.
     pub fn push_sql(&mut self, sql: &[u8]) {
         let start = self.text.len();
         self.text.extend_from_slice(sql);
@@ -57,7 +57,7 @@ impl Values {
         self.cells.push(Cell::Null);
     }
 
-    /// The values in order.
+    /// Returns the values in order.
     pub fn iter(&self) -> impl Iterator<Item = Bound<'_>> {
         self.cells.iter().map(|cell| match cell {
             Cell::Number(number) => Bound::Number(*number),

@@ -1,11 +1,11 @@
 //! The chunks of an answer whose length is not known at its beginning.
 //!
-//! Hot: no function allocates (except for an error), locks or makes a system call.
+//! Runs in the measured loop: no function allocates (except for an error), locks or makes a system call.
 
 use super::fault::malformed;
 use crate::WireError;
 
-/// Highest number of hexadecimal digits in a chunk's length: enough for 4 GiB.
+/// Highest number of hexadecimal digits in a chunk's length, which is enough for 4 GiB.
 const MOST_DIGITS: usize = 8;
 /// Highest number of bytes in a line between chunks: a length with its extensions, or a trailer.
 const MOST_LINE_BYTES: usize = 4096;
@@ -13,20 +13,20 @@ const MOST_LINE_BYTES: usize = 4096;
 /// The position in the chunks of an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Chunks {
-    /// A line with a length is next.
+    /// The next bytes are a line with a length.
     Length,
-    /// This many bytes of a chunk are next, including its line end.
+    /// The next bytes are this many bytes of a chunk, including its line end.
     Data(u64),
-    /// Trailers are next, and then an empty line.
+    /// The next bytes are trailers, and then an empty line.
     Trailers,
 }
 
-/// The bytes at the start that were processed.
+/// The result of processing the received bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// Number of bytes that are finished.
+    /// Number of bytes at the start that are no longer needed.
     pub(super) n_used: usize,
-    /// Number of body bytes among them.
+    /// Number of body bytes among the bytes that are no longer needed.
     pub(super) n_body: u64,
     pub(super) is_end: bool,
 }
@@ -77,7 +77,7 @@ impl Chunks {
     }
 }
 
-/// The line at the start, without its end.
+/// Returns the line at the start, without its end; `None` if the line is not complete.
 fn line(bytes: &[u8]) -> Result<Option<&[u8]>, WireError> {
     let front = &bytes[..bytes.len().min(MOST_LINE_BYTES)];
     match front.windows(2).position(|pair| pair == b"\r\n") {
@@ -87,7 +87,7 @@ fn line(bytes: &[u8]) -> Result<Option<&[u8]>, WireError> {
     }
 }
 
-/// The hexadecimal number at the start; text after a semicolon is ignored.
+/// Returns the hexadecimal number at the start; text after a semicolon is ignored.
 fn length(line: &[u8]) -> Result<u64, WireError> {
     let number = line.split(|byte| *byte == b';').next().unwrap_or_default();
     let number = number.trim_ascii();

@@ -1,4 +1,4 @@
-//! The faults of an answer.
+//! The error for a malformed answer.
 
 use crate::WireError;
 

@@ -1,21 +1,21 @@
-//! One request as a codec, and the heads of its answers.
+//! The codec of one request, and the parser of the heads of its answers.
 //!
-//! Hot file: `request` copies bytes that were made once, `reply` finds the bounds of one answer and skips long bodies.
-//! Neither of them allocates (except for an error, and for a head longer than those before), locks, logs, or makes a
-//! system call.
+//! Runs in the measured loop: `request` copies bytes that were made once, `reply` finds the bounds of one answer and
+//! skips long bodies. Neither function allocates (except for an error, and for a head longer than all earlier heads),
+//! locks, logs, or makes a system call.
 
 use super::chunks::Chunks;
 use super::fault::{READ_REPLY, malformed};
 use crate::error::printable;
 use crate::{Codec, Draws, Renewal, Reply, WireError};
 
-/// Highest number of bytes in a head: many times as much as nginx by default accepts from an upstream.
+/// Highest number of bytes in a head: many times the number that nginx by default accepts from an upstream.
 const HEAD_LIMIT: usize = 64 << 10;
 /// Highest number of header lines in a head.
 const MOST_HEADERS: usize = 64;
 /// Highest number of bytes in a body.
 const BODY_LIMIT: u64 = 1 << 30;
-/// A body of at most this many bytes is kept whole, so that the two arms' bodies can be compared.
+/// Highest number of bytes in a body that is kept as a whole, so that the bodies of the two arms can be compared.
 const KEPT_BYTES: u64 = 64 << 10;
 
 /// The description of a request.
@@ -31,33 +31,33 @@ pub struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    /// A GET on a connection that stays open; the answer may have any length.
+    /// Returns a GET request on a connection that stays open; the answer may have any length.
     pub fn page(target: &'a str) -> Self {
         Self { target, upload_bytes: None, answer_bytes: None, is_last: false }
     }
 }
 
-/// The same request, sent as often as needed.
+/// One request that is sent as often as needed.
 #[derive(Debug, Clone)]
 pub struct Fetch {
     request: Vec<u8>,
     expected_bytes: Option<u64>,
     is_last: bool,
     body: Body,
-    /// The bytes of the last head; `known_body` is the body that it announced. Most heads repeat the one before, and
-    /// then announce the same.
+    /// The bytes of the last head; `known_body` is the body that it announced. Most heads are equal to the previous
+    /// head, and then announce the same body.
     known_head: Vec<u8>,
     known_body: Body,
-    /// Number of bytes of the body so far.
+    /// Number of bytes of the body that have arrived so far.
     n_body: u64,
     n_passed: usize,
 }
 
-/// The part of an answer that is next.
+/// The part of an answer that comes next.
 #[derive(Debug, Clone, Copy)]
 enum Body {
     Head,
-    /// This many bytes of the body.
+    /// This many bytes of the body are still to come.
     Bytes(u64),
     Chunked(Chunks),
 }
@@ -194,7 +194,8 @@ impl Codec for Fetch {
 /// A complete head with its fields.
 pub(super) type Head<'h, 'b> = httparse::Response<'h, 'b>;
 
-/// The length of the head at the start, and the result of `look` for it; `None` while it is not complete.
+/// Returns the length of the head at the start, and the result of `look` for the head; `None` while the head is not
+/// complete.
 ///
 /// # Errors
 /// [`WireError::Malformed`] for bytes that are not a head, [`WireError::TooLong`] for a head that does not end.
@@ -216,7 +217,7 @@ pub(super) fn with_head<T>(
     }
 }
 
-/// Returns the kind of body after a head. Fails if the server ends a connection that it should keep open.
+/// Returns the kind of body that a head announces. Fails if the server ends a connection that it should keep open.
 fn body_of(head: &Head<'_, '_>, is_last: bool) -> Result<Body, WireError> {
     let code = head.code.unwrap_or_default();
     if !(200..300).contains(&code) {
@@ -261,7 +262,7 @@ fn number(value: &[u8]) -> Result<u64, WireError> {
     { number.and_then(|it| it.parse().ok()) }.ok_or_else(|| malformed("a length", value))
 }
 
-/// The value of a header; if there are several of this name, the first one's.
+/// Returns the value of a header; if several headers have this name, the value of the first.
 pub(super) fn header<'b>(head: &Head<'_, 'b>, name: &str) -> Option<&'b str> {
     let mut lines = head.headers.iter();
     let line = lines.find(|it| it.name.eq_ignore_ascii_case(name))?;
@@ -283,7 +284,7 @@ mod tests {
         Fetch::new(&asked).unwrap()
     }
 
-    /// All answers in what comes in pieces of `n_piece` bytes: their data.
+    /// Feeds all answers in pieces of `n_piece` bytes, and returns the data of each answer.
     fn read(fetch: &mut Fetch, answers: &[u8], n_piece: usize) -> Result<Vec<Vec<u8>>, WireError> {
         let (mut received, mut found) = (Vec::new(), Vec::new());
         for piece in answers.chunks(n_piece) {

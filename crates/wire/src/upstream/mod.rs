@@ -1,7 +1,7 @@
-//! HTTP/1.1 under load: one request, repeated on a connection, as a web server sends requests to its upstream.
+//! HTTP/1.1 for the load engine: one request, repeated on a connection, as a web server sends requests to its upstream.
 //!
-//! [`crate::http`] accepts any answer as a whole, with the help of a library. This module is for the measured loop: an
-//! answer is skipped as it arrives, counted, and compared with the expected one. [`Connection::hello`] sends one
+//! [`crate::http`] reads any answer as a whole, with the help of a library. This module is for the measured loop: an
+//! answer is skipped as it arrives, counted, and compared with the expected answer. [`Connection::hello`] sends one
 //! request and finds out which server answers; [`Fetch`] is the codec. Called by path.
 //!
 //! # Source
@@ -27,7 +27,7 @@ const READ_BYTES: usize = 16 << 10;
 
 /// Header in the answers of looptax's own upstream: the kernel's id of the thread that serves the connection.
 pub const WORKER_HEADER: &str = "Looptax-Worker";
-/// Header in the same answers: the client's address, if the connection is over TCP.
+/// Header in the answers of looptax's own upstream: the client's address, if the connection is over TCP.
 pub const PEER_HEADER: &str = "Looptax-Peer";
 
 /// A connection that has answered one request, unless it was made with `silent`.
@@ -58,7 +58,7 @@ impl Who {
 }
 
 impl<S: Stream> Connection<S> {
-    /// A connection on which no request was sent yet.
+    /// Returns a connection on which no request has been sent yet.
     pub fn silent(stream: S, target: &str) -> Self {
         Self { stream, target: target.to_owned(), who: Who::default() }
     }
@@ -85,34 +85,34 @@ impl<S: Stream> Connection<S> {
         number.ok_or_else(|| malformed("a number of requests", &body))
     }
 
-    /// The path and query of the first request.
+    /// Returns the path and query of the first request.
     pub fn target(&self) -> &str {
         &self.target
     }
 
-    /// The value of the answer's header `Server`; empty if there is none.
+    /// Returns the value of the answer's header `Server`; empty if the header is missing.
     pub fn server(&self) -> &str {
         &self.who.server
     }
 
-    /// The thread that serves the connection, if looptax's own upstream is at the other end.
+    /// Returns the thread that serves the connection, if looptax's own upstream is at the other end.
     pub fn worker(&self) -> Option<u32> {
         self.who.worker
     }
 
-    /// The client's address as the server sees it, if the connection is over TCP to looptax's own upstream.
+    /// Returns the client's address as the server sees it, if the connection is over TCP to looptax's own upstream.
     pub fn peer(&self) -> Option<SocketAddr> {
         self.who.peer
     }
 
-    /// The stream, for the load engine. No further bytes have been read from it.
+    /// Returns the stream, for the load engine. No bytes after the last reply have been read from it.
     pub fn into_stream(self) -> S {
         self.stream
     }
 }
 
-/// Sends one request and reads its answer; returns what it says about the server, and the body if it is short and its
-/// length was announced.
+/// Sends one request and reads its answer. Returns the answer's facts about the server, and the body if the body is
+/// short and its length was announced.
 fn ask<S: Stream>(stream: &mut S, target: &str, limit: Duration) -> Result<(Who, Vec<u8>), WireError> {
     let mut fetch = Fetch::new(&Asked::page(target))?;
     let mut request = Vec::new();

@@ -1,6 +1,6 @@
-//! The echo protocol as seen from outside: greetings of both ends, keys in order, wrong peers.
+//! Tests of the echo protocol from outside: greetings of both ends, keys in order, peers of another kind.
 //!
-//! No sockets: the peer is a recording.
+//! The tests use no sockets: the peer is a recording.
 
 use std::time::Duration;
 

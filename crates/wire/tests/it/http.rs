@@ -1,6 +1,7 @@
-//! HTTP/1.1 as seen from outside: every form of an answer, cut anywhere, changed anywhere, and texts that are not one.
+//! Tests of HTTP/1.1 from outside: every form of an answer, answers cut or changed at any byte, and texts that are not
+//! an answer.
 //!
-//! No sockets: the peer is a recording.
+//! The tests use no sockets: the peer is a recording.
 
 use std::time::Duration;
 
@@ -21,7 +22,7 @@ fn request(method: &str) -> Request {
     Request::new(method, "localhost", "/", &[], b"").expect("a request")
 }
 
-/// Asks once; the answer, its body and what the peer still has.
+/// Sends one request; returns the answer, its body, and the number of bytes that the peer has not sent yet.
 fn ask(method: &str, mut peer: Replay) -> Result<(Answer, Vec<u8>, usize), HttpError> {
     let mut buffers = buffers(1 << 20);
     let answer = exchange(&mut peer, &request(method), &mut buffers)?;
@@ -205,7 +206,7 @@ fn an_answer_cut_at_any_byte_is_closed_or_a_timeout() {
             match cut(End::Closed) {
                 Err(HttpError::Unanswered) => assert_eq!(n_bytes, 0),
                 Err(HttpError::Wire(WireError::Closed { .. })) => {}
-                // The last chunk was there.
+                // The last chunk had arrived.
                 Ok((answer, body, _)) => {
                     let last = whole.find("\r\n0\r\n").map(|at| at + 5);
                     assert!(last.is_some_and(|at| n_bytes >= at), "{n_bytes}");
@@ -219,7 +220,8 @@ fn an_answer_cut_at_any_byte_is_closed_or_a_timeout() {
     }
 }
 
-/// Bodies drawn at random, cut into chunks at random, arriving in pieces at random: what comes out is what went in.
+/// Bodies with random content are cut into random chunks and arrive in random pieces. The received body must be the
+/// original body.
 #[test]
 fn chunks_are_put_together_as_they_were_cut() {
     let mut dice = Dice::new(41);
@@ -244,8 +246,8 @@ fn chunks_are_put_together_as_they_were_cut() {
     }
 }
 
-/// Changed bytes in otherwise right answers, and bytes without any order: whatever the outcome, it comes without a
-/// panic and without a wait.
+/// Bytes of correct answers are changed, and random bytes are sent. The outcome may be an answer or an error, but never
+/// a panic or an endless wait.
 #[test]
 fn survives_changed_bytes_anywhere() {
     let mut dice = Dice::new(42);

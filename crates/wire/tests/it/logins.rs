@@ -1,11 +1,11 @@
-//! Logins as a capture sees them: whole, in pieces of any size, from their middle, and after a gap.
+//! Tests of logins in a capture: whole, in pieces of any size, from the middle of a connection, and after a gap.
 #![allow(clippy::unwrap_used, reason = "what is not there fails the test")]
 
 use looptax_model::dsn::Protocol;
 use looptax_testkit::dice::Dice;
 use looptax_wire::logins::{Fate, Logins, Sender, are_followed};
 
-/// In what was sent, a secret is between these two; they themselves are not sent.
+/// In the sent data, a secret is between `BEGIN` and `END`; these two bytes are not sent.
 const BEGIN: u8 = 0xfa;
 const END: u8 = 0xfb;
 
@@ -14,13 +14,13 @@ const SERVER: Sender = Sender::Server;
 
 type Said = (Sender, Vec<u8>);
 
-/// A MySQL packet.
+/// Makes a MySQL packet.
 fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     let n = payload.iter().filter(|it| !matches!(**it, BEGIN | END)).count();
     [&[n as u8, (n >> 8) as u8, 0, sequence], payload].concat()
 }
 
-/// A message of PostgreSQL.
+/// Makes a PostgreSQL message.
 fn message(kind: u8, payload: &[u8]) -> Vec<u8> {
     let n = payload.iter().filter(|it| !matches!(**it, BEGIN | END)).count() as u32 + 4;
     [&[kind], &n.to_be_bytes()[..], payload].concat()
@@ -48,7 +48,7 @@ fn hidden(bytes: &[u8]) -> Vec<u8> {
     shown
 }
 
-/// Feeds the messages in pieces of at most `most` bytes; returns what may be written of each.
+/// Feeds the messages in pieces of at most `most` bytes; for each message, returns the bytes that may be written.
 fn feed(logins: &mut Logins, said: &[Said], most: impl Fn() -> usize) -> Vec<Option<Vec<u8>>> {
     let mut written = Vec::new();
     for (sender, bytes) in said {
@@ -122,7 +122,7 @@ fn mysql_answers_to_a_greeting_and_to_methods_are_hidden_whatever_their_form() {
     check(Protocol::Mysql, &mysql(mysql_response(MYSQL_41 | MYSQL_LENENC, &short)));
     let long = [&[252, 44, 1], &secret(&[b'x'; 300])[..]].concat();
     check(Protocol::Mysql, &mysql(mysql_response(MYSQL_41 | MYSQL_LENENC, &long)));
-    // The form before that of today; its change of a user has no length, either.
+    // The form before MySQL 4.1; its message that changes the user has no length, either.
     check(Protocol::Mysql, &mysql(mysql_response(0x200, &[&secret(b"to the nul")[..], b"\0"].concat()))[..8]);
     check(Protocol::Mysql, &mysql(mysql_response(MYSQL_41, &[0])));
 }
@@ -143,7 +143,8 @@ fn a_compressed_connection_of_mysql_is_left_out_behind_its_login() {
 
 #[test]
 fn a_client_that_speaks_first_is_not_one_of_mysql() {
-    // X Protocol: its messages have MySQL's form, except for the greeting and the numbers of the answers.
+    // MySQL's X Protocol: its messages have the form of MySQL's packets, except for the greeting and the numbers of the
+    // answers.
     let x = |kind: u8, payload: &[u8]| [&(payload.len() as u32 + 1).to_le_bytes()[..], &[kind], payload].concat();
     let said = [(CLIENT, x(1, b"")), (SERVER, x(2, b"capabilities")), (CLIENT, x(4, b"PLAIN password"))];
     for is_from_its_start in [true, false] {
@@ -258,7 +259,7 @@ fn tls_passes_as_it_is() {
     assert!(written.iter().all(Option::is_some) && logins.is_encrypted());
 }
 
-/// A request, an answer, and a login, of each protocol, in the middle of a connection.
+/// Returns a request, an answer, and a login of each protocol, from the middle of a connection.
 fn middles() -> Vec<(Protocol, Said, Said, Said)> {
     vec![
         (
@@ -286,8 +287,8 @@ fn middles() -> Vec<(Protocol, Said, Said, Said)> {
 fn a_connection_that_began_before_is_written_from_the_request_on_whose_place_is_proved() {
     for (protocol, request, answer, login) in middles() {
         let mut logins = Logins::new(protocol, false).unwrap();
-        // The end of a request whose start was not seen, then a request that proves its place, then one that is
-        // written.
+        // The end of a request whose start was not seen, then a request that proves where a request begins, then a
+        // request that is written.
         let mut said = vec![(CLIENT, b"d of a request".to_vec()), answer.clone()];
         said.extend([request.clone(), answer.clone(), request.clone(), answer.clone(), login.clone()]);
         let written = feed(&mut logins, &said, || 5);
@@ -311,7 +312,7 @@ fn behind_a_gap_nothing_is_written_until_a_place_is_proved_again() {
 
 #[test]
 fn a_login_that_never_was_one_request_is_never_written_in_clear() {
-    // Whatever is sent: what may be written holds no secret, from any place on and with any gap.
+    // The bytes that may be written must not contain a secret, whatever is sent, from any position on and with any gap.
     let mut dice = Dice::new(11);
     for (protocol, request, answer, login) in middles() {
         for _ in 0..2_000 {
@@ -338,7 +339,7 @@ fn protocols_that_are_not_followed_are_named() {
     assert!(!are_followed(Protocol::Mongodb) && !are_followed(Protocol::Http));
 }
 
-/// The written parts of a conversation: `None` for a piece that is left out.
+/// Returns the written parts of a conversation: `None` for a piece that is left out.
 fn written(protocol: Protocol, pieces: &[(Sender, &[u8])]) -> Vec<Option<Vec<u8>>> {
     let mut logins = Logins::new(protocol, true).unwrap();
     let mut written = Vec::new();
@@ -361,7 +362,7 @@ fn a_byte_that_claims_encryption_hides_no_login_from_us() {
     let redis = b"\x16\r\n";
     no(Protocol::Redis, &[(Client, redis), (Server, b"-ERR unknown command\r\n"), (Client, b"AUTH SECRET\r\n")]);
     no(Protocol::Redis, &[(Client, b"\x16\r\nAUTH SECRET\r\n")]);
-    // Records at first, and clear bytes behind them: the kernel's own TLS.
+    // First TLS records, and then clear bytes: the kernel does TLS.
     no(
         Protocol::Redis,
         &[(Client, &[22, 3, 1, 0, 1, 1]), (Server, &[22, 3, 3, 0, 1, 2]), (Client, b"AUTH SECRET\r\n")],
@@ -372,7 +373,7 @@ fn a_byte_that_claims_encryption_hides_no_login_from_us() {
     no(Protocol::Memcached, &[(Client, b"set a 0 0 18446744073709551615\r\n"), (Client, b"user SECRET\r\n")]);
     let ssl_request = [0, 0, 0, 8, 4, 210, 22, 47];
     no(Protocol::Postgres, &[(Client, &ssl_request), (Server, b"S"), (Client, b"password SECRET")]);
-    // True records are written.
+    // Real TLS records are written.
     let tls: [(Sender, &[u8]); 3] = [(Client, &ssl_request), (Server, b"S"), (Client, &[22, 3, 1, 0, 2, 1, 2])];
     assert!(written(Protocol::Postgres, &tls).iter().all(Option::is_some));
 }

@@ -1,4 +1,4 @@
-//! The protocols as seen from outside, against recorded and scripted peers; no real server.
+//! Tests of the protocols from outside, against recorded and scripted peers. No real server is used.
 #![allow(clippy::disallowed_methods, reason = "tests create files and start programs")]
 
 mod echo;

@@ -1,4 +1,4 @@
-//! Requests that are made of the ones before them.
+//! Tests of requests that are made from the previous request.
 
 use looptax_wire::{Codec, fastcgi, upstream};
 

@@ -1,6 +1,6 @@
-//! HTTP and FastCGI under load as seen from outside: greetings, and peers that send anything.
+//! Tests of HTTP and FastCGI for the load engine from outside: greetings, and peers that send anything.
 //!
-//! No sockets: the peer is a recording.
+//! The tests use no sockets: the peer is a recording.
 
 use std::time::Duration;
 
@@ -8,12 +8,12 @@ use looptax_testkit::replay::{End, Replay};
 use looptax_wire::{Codec, WireError, fastcgi, upstream};
 
 const LIMIT: Duration = Duration::from_secs(1);
-/// Peers of each protocol that send what they should not.
+/// Number of peers of each protocol that send bytes they should not send.
 pub(super) const N_HOSTILE: u64 = 250;
-/// Bytes of an answer at most: several times what a codec looks at at once.
+/// Highest number of bytes in an answer: several times the number that a codec reads at a time.
 const MOST_BYTES: usize = 400_000;
 
-/// Random numbers below what is asked, by xorshift64 (Marsaglia 2003).
+/// Returns a generator of random numbers below a given number, by xorshift64 (Marsaglia 2003).
 pub(super) fn below(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
     move |limit| {
@@ -54,7 +54,7 @@ fn fastcgi_answer(body: &[u8]) -> Vec<u8> {
     answer
 }
 
-/// Changes, cuts, doubles or replaces parts of a right answer.
+/// Changes, cuts, doubles or replaces parts of a correct answer.
 pub(super) fn spoilt(mut bytes: Vec<u8>, random: &mut impl FnMut(usize) -> usize) -> Vec<u8> {
     for _ in 0..=random(4) {
         let at = random(bytes.len());
@@ -76,7 +76,8 @@ pub(super) fn spoilt(mut bytes: Vec<u8>, random: &mut impl FnMut(usize) -> usize
     bytes
 }
 
-/// Gives a codec bytes in pieces as the load engine does, until it errs or all are in; how many answers there were.
+/// Feeds a codec in pieces as the load engine does, until it fails or all bytes are read; returns the number of
+/// answers.
 pub(super) fn feed(
     codec: &mut dyn Codec,
     bytes: &[u8],
@@ -131,7 +132,7 @@ fn whatever_a_php_fpm_sends_ends_in_an_answer_or_an_error() {
         n_refused += usize::from(feed(&mut page, &bytes, &mut random).is_err());
         let end = [End::Closed, End::Silent][random(2)];
         let mut peer = Replay::new(bytes, end).in_pieces(1 + random(5000));
-        // It is not a number: no process is taken for a worker.
+        // The worker is not a number, so no process is recorded as the worker.
         assert!(fastcgi::Connection::hello(&mut peer, "/site", LIMIT).is_err());
     }
     assert!(n_refused > 50, "the changes must matter: {n_refused}");

@@ -1,4 +1,4 @@
-//! Marks: what a program of hers said of its own rights.
+//! Marks: reports of the attacker's program about the rights with which it ran.
 
 use std::path::{Path, PathBuf};
 
@@ -8,7 +8,7 @@ pub(super) struct Mark {
     uids: Vec<String>,
     gids: Vec<String>,
     groups: Vec<String>,
-    /// Permitted and effective ones, in the kernel's hexadecimal.
+    /// The permitted and effective capabilities, in the kernel's hexadecimal form.
     capabilities: Vec<String>,
     no_new_rights: String,
     namespace: String,
@@ -16,14 +16,14 @@ pub(super) struct Mark {
     variables: Vec<String>,
 }
 
-/// Hers, and the namespace of users in which they count.
+/// The attacker's rights, and the user namespace in which they count.
 #[derive(Debug, Clone)]
 pub(super) struct Rights {
     pub(super) uid: u32,
     pub(super) namespace: String,
 }
 
-/// Parses marks; of an incomplete one, the fields that are there.
+/// Parses marks; for an incomplete mark, returns the fields that it has.
 pub(super) fn parse(text: &str) -> Vec<Mark> {
     let mut marks = Vec::new();
     for line in text.lines() {
@@ -54,7 +54,8 @@ pub(super) fn parse(text: &str) -> Vec<Mark> {
 }
 
 impl Rights {
-    /// The rights of the mark that she lacks. Rights in her own namespace do not count outside.
+    /// Returns the rights in the mark that the attacker does not have. Rights in the attacker's own namespace do not
+    /// count outside it.
     pub(super) fn exceeded(&self, mark: &Mark) -> Option<String> {
         if mark.namespace != self.namespace && !mark.namespace.is_empty() {
             return None;
@@ -79,7 +80,7 @@ impl Rights {
 }
 
 impl Mark {
-    /// A secret that the mark has and only root may have: in a variable, or a file below these folders.
+    /// Returns a secret that the mark contains and only root may have: in a variable, or in a file below these folders.
     pub(super) fn leak(&self, secret: &str, private: &[PathBuf]) -> Option<String> {
         if let Some(variable) = self.variables.iter().find(|it| it.contains(secret)) {
             let name = variable.split('=').next().unwrap_or_default();

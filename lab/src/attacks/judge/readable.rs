@@ -1,6 +1,6 @@
-//! The files that she may read on the ground, and whether the secret is in one.
+//! Finds files on the ground that the attacker may read, and checks whether one of them contains the secret.
 //!
-//! Names change while this looks: no link is followed, and what counts is the file that was opened.
+//! Names may change during the scan, so links are not followed, and the checks use the file that was opened.
 
 use std::collections::HashSet;
 use std::fs::{self, File};
@@ -14,13 +14,13 @@ use rustix::fs::{CWD, Mode, OFlags, ResolveFlags, openat2};
 
 use super::super::ground::Ground;
 
-/// Largest file that is read: what looptax writes is smaller, and programs are not written by it.
+/// Size of the largest file that is read. The files that looptax writes are smaller; larger files are programs.
 const MOST_BYTES: u64 = 8 << 20;
 
-/// A file as it was read.
+/// Identity and version of a file at the time when it was read.
 type Seen = (u64, u64, u64, i64, i64);
 
-/// Reads each file once, and again when it has changed.
+/// Reads each file once, and again after it has changed.
 pub(super) struct Scanner {
     folders: Vec<PathBuf>,
     uid: u32,
@@ -38,11 +38,11 @@ impl Scanner {
         }
     }
 
-    /// The first file that she may read and that holds the secret; it is taken away.
+    /// Returns the first file that the attacker may read and that contains the secret; removes this file.
     pub(super) fn scan(&mut self) -> Result<Option<PathBuf>> {
         for folder in self.folders.clone() {
             if let Some(found) = self.scan_folder(&folder)? {
-                // The next round is judged by what it does itself.
+                // The file is removed so that it does not count in the next round.
                 fs::remove_file(&found).ok();
                 return Ok(Some(found));
             }
@@ -51,7 +51,7 @@ impl Scanner {
     }
 
     fn scan_folder(&mut self, folder: &Path) -> Result<Option<PathBuf>> {
-        // A name that is gone meanwhile has nothing to tell.
+        // A name may disappear during the scan.
         let Some(opened) = open(folder, OFlags::DIRECTORY) else {
             return Ok(None);
         };
@@ -106,7 +106,8 @@ impl Scanner {
         is_there
     }
 
-    /// Whether she has this right, only by the mode; she may give herself rights to her own files.
+    /// Checks whether the attacker has this right, only from the mode. Attackers can give themselves rights to their
+    /// own files.
     fn may(&self, is: &fs::Metadata, right: u32) -> bool {
         is.uid() == self.uid || is.gid() == self.uid && is.mode() & (right << 3) != 0 || is.mode() & right != 0
     }

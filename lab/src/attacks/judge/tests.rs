@@ -1,4 +1,4 @@
-//! The judge finds each kind of hit that is planted, and nothing if none is planted.
+//! Tests that the judge finds each kind of violation that is planted, and nothing if no violation is planted.
 
 use std::fs;
 use std::os::unix::process::CommandExt;
@@ -23,7 +23,7 @@ Variable: PATH=/bin
 Done:
 ";
 
-/// A mark with one thing in it that is not hers.
+/// Makes a mark with one value that the attacker does not have.
 fn mark(name: &str, value: &str) -> String {
     let usual = [
         ("REAL", "50001"),
@@ -55,7 +55,7 @@ fn an_instruction_with_a_right_that_she_lacks_is_a_hit() {
         let words = exceeded(&mark(name, value));
         assert!(words.as_ref().is_some_and(|it| it.contains("redis-server")), "{name} {value}: {words:?}");
     }
-    // Cut off before it told its user: it may have been anybody.
+    // The mark ends before its user id, so it may belong to any user.
     assert!(exceeded("Mark: x\nUid:\t").is_some());
 }
 
@@ -81,7 +81,7 @@ fn what_only_root_may_have_is_a_leak() {
     assert!(leak(&open).is_some_and(|it| it.contains("shadow")));
 }
 
-/// The ground and its judge; `None`, with a message, if we are not root.
+/// Returns the ground and its judge; returns `None` and prints a message if the test does not run as root.
 fn judged() -> Option<(Ground, Judge)> {
     if !rustix::process::geteuid().is_root() {
         looptax_testkit::skips::skip("attacks take root");
@@ -94,7 +94,7 @@ fn judged() -> Option<(Ground, Judge)> {
     Some((ground, judge))
 }
 
-/// One thing that happens, and the only hit there is to be.
+/// Causes one violation at a time; the judge must find this violation and no other.
 #[test]
 fn every_planted_hit_is_found_once_and_put_right() {
     let Some((ground, mut judge)) = judged() else {
@@ -102,7 +102,7 @@ fn every_planted_hit_is_found_once_and_put_right() {
     };
     assert_eq!(judge.look().unwrap(), []);
 
-    // Her own program as she is, and as root.
+    // The attacker's program, run as the attacker and as root.
     let marker = ground.program("marker");
     let mut hers = std::process::Command::new(&marker);
     let done = hers.uid(ground.uid).gid(ground.uid).output().unwrap();
@@ -113,7 +113,7 @@ fn every_planted_hit_is_found_once_and_put_right() {
     assert!(done.status.success());
     check_one(&mut judge, |it| matches!(it, Hit::Executed(_)));
 
-    // Each way in which a file of root's can be another one.
+    // Each way in which one of root's files can change.
     let victim = ground.victim("motd");
     let change: [&dyn Fn(); 6] = [
         &|| fs::write(&victim, "welcome!\n").unwrap(),
@@ -128,7 +128,7 @@ fn every_planted_hit_is_found_once_and_put_right() {
         check_one(&mut judge, |it| matches!(it, Hit::Changed(_)));
     }
 
-    // The secret in a file that she may read, then in one that she may not.
+    // The secret in a file that the attacker may read, then in a file that the attacker may not read.
     let copy = ground.hers().join("copy");
     fs::copy(ground.victim("shadow"), &copy).unwrap();
     set_mode(&copy, 0o600);

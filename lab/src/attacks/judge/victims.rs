@@ -1,4 +1,5 @@
-//! Root's files that attacks target: created, compared with what they were, restored.
+//! Root's files that the attacks target: this file creates them, compares them with their original state, and restores
+//! them.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -9,7 +10,7 @@ use anyhow::{Context, Result};
 
 use super::super::ground::{Ground, clear, write};
 
-/// The victims: name, mode, and what is there; `SECRET` is the secret.
+/// The victims: name, mode and content; `SECRET` is replaced by the secret.
 const FILES: [(&str, u32, &str); 11] = [
     ("shadow", 0o600, "root:SECRET:20000:0:99999:7:::\n"),
     ("motd", 0o644, "welcome\n"),
@@ -30,20 +31,20 @@ const FILES: [(&str, u32, &str); 11] = [
 /// Folders that only root may enter.
 const CLOSED: [&str; 2] = ["admin", "admin/.ssh"];
 
-/// How a file or folder was.
+/// The original state of a file or folder.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Was {
     mode: u32,
     owner: (u32, u32),
-    /// Seconds and nanoseconds.
+    /// Time of the last change in seconds and nanoseconds.
     written: (i64, i64),
     bytes: Vec<u8>,
 }
 
-/// The victims, and everything else of root's on the ground that must not change.
+/// The victims, and all of root's other files on the ground that must not change.
 pub(super) struct Victims {
     folder: PathBuf,
-    /// Looked at without what is in the files.
+    /// The folder of root's programs. Its files are checked without their content.
     programs: PathBuf,
     secret: String,
     before: BTreeMap<PathBuf, Was>,
@@ -61,7 +62,7 @@ impl Victims {
         Ok(victims)
     }
 
-    /// Creates them again; later changes are found against this state.
+    /// Creates the victims again; later changes are compared with this state.
     pub(super) fn restore(&mut self) -> Result<()> {
         for entry in fs::read_dir(&self.folder)? {
             clear(&entry?.path())?;
@@ -79,12 +80,12 @@ impl Victims {
         Ok(())
     }
 
-    /// Describes a difference from the restored state.
+    /// Returns a description of a difference from the restored state.
     pub(super) fn changed(&self) -> Result<Option<String>> {
         let now = self.now()?;
         let names = self.before.keys().chain(now.keys());
         let mut differs = names.filter(|path| self.before.get(*path) != now.get(*path));
-        // A folder changes with what is in it: the file says more.
+        // A folder changes if a file in it changes; the name of the file is more useful.
         let first = differs.clone().find(|path| !path.is_dir()).or_else(|| differs.next());
         Ok(first.map(|path| {
             let words = how(self.before.get(path), now.get(path));

@@ -1,4 +1,5 @@
-//! `switch --finish`, and the way back that a switch takes by itself, where something else has the file's name.
+//! `switch --finish`, and the automatic return to the old file after a failed switch, while another file has the file's
+//! name.
 
 use anyhow::Result;
 
@@ -49,7 +50,8 @@ impl Attack for PutBack<'_> {
         let Self(shop) = self;
         shop.lay_out_new()?;
         let victim = any_victim(shop.ground, coin);
-        // Her tricks at once, or while the command runs; the command is root's own, and she waits for it.
+        // The attacker's trick takes effect at once, or while root's reload command runs. The command is root's own and
+        // waits for the attacker.
         let late = any(coin, &[Trick::Link, Trick::FolderLink, Trick::Dangling]);
         let trick = any(coin, &[None, None, Some(Trick::Snatch), Some(Trick::FileLoop), Some(Trick::FolderLoop)]);
         if let Some(trick) = trick {
@@ -66,7 +68,7 @@ impl Attack for PutBack<'_> {
             Trick::FolderLink => format!("rm -rf {app}-gone; mv {app} {app}-gone && ln -s {} {app}", victims.display()),
             _ => format!("rm -f {file} && ln -s {} {file}", victim.display()),
         };
-        // The command is root's, and so is its wait; what it waits for is hers.
+        // The reload command and its wait are root's; the file that it waits for is the attacker's.
         let mut command = shop.ground.her("sh");
         let wait =
             format!("until grep -q unix: {file}; do :; done; {hers}; touch {}/ready", shop.ground.hers().display());

@@ -1,4 +1,4 @@
-//! `pg_hba.conf` of her own PostgreSQL, in which root writes a line (`--fix-hba`) and takes it back.
+//! `pg_hba.conf` of the attacker's own PostgreSQL. Root adds a line to this file (`--fix-hba`) and removes it again.
 
 use std::fs;
 use std::net::TcpListener;
@@ -22,14 +22,15 @@ pub(super) const HBA: Kind = Kind {
 };
 
 const RULES: &str = "local all all reject\nhost all all 127.0.0.1/32 trust\n";
-/// A user that has an entry: PostgreSQL's `initdb` asks for its name.
+/// Id of a user in the list of users: PostgreSQL's `initdb` asks for the user's name.
 const NOBODY: &str = "65534";
 
 struct Rules<'a> {
     ground: &'a Ground,
     data: PathBuf,
     app: PathBuf,
-    /// The file with root's line, the switch's name, and root's data folder after it.
+    /// The file after root has added the line. `id` is the name of the switch, and `template` is root's data folder
+    /// after the switch.
     fixed: Vec<u8>,
     id: String,
     template: PathBuf,
@@ -106,7 +107,7 @@ impl Rules<'_> {
         ])
     }
 
-    /// Has the server's folder as before, whatever became of it.
+    /// Restores the server's folder, whatever has happened to it.
     fn lay_out(&self, text: &[u8]) -> Result<PathBuf> {
         let aside = self.data.with_file_name("aside");
         if fs::symlink_metadata(&self.data).is_ok_and(|it| it.is_symlink()) {
@@ -162,7 +163,7 @@ impl Attack for Rules<'_> {
     }
 }
 
-/// The folder of the newest PostgreSQL's programs.
+/// Returns the folder of the newest PostgreSQL's programs.
 fn binaries() -> Option<PathBuf> {
     let versions = fs::read_dir("/usr/lib/postgresql").ok()?.flatten();
     let folders = versions.map(|it| it.path().join("bin"));

@@ -1,4 +1,5 @@
-//! A home of hers for root's looptax (`sudo -E`): history, records, spool and state that she wrote.
+//! A home folder of the attacker that root's looptax uses (`sudo -E`): the attacker wrote the history, records, spool
+//! and state in it.
 
 use std::fs;
 use std::os::unix::fs::symlink;
@@ -27,7 +28,7 @@ struct Home<'a> {
     run: PastRun,
 }
 
-/// The commands that are run; `HERS` is replaced by her folder.
+/// The commands that are run; `HERS` is replaced by the attacker's folder.
 const COMMANDS: [&str; 14] = [
     "show",
     "show --forget last",
@@ -65,7 +66,7 @@ impl Attack for Home<'_> {
         let words = words.split(' ').filter(|it| *it != "--").map(str::to_owned);
         let state = home.join(".local/state");
         let run = ground.looptax(words).within(&home).env("HOME", &home);
-        // Only HOME gives the folder if the other is empty.
+        // If the variable is empty, looptax finds the folder by HOME.
         let data_home = if coin.flip() { home.join(".local/share") } else { PathBuf::new() };
         let run = run.env("XDG_DATA_HOME", data_home);
         run.env("XDG_STATE_HOME", state).end()
@@ -81,7 +82,7 @@ impl Home<'_> {
             0 => symlink(victim, &database)?,
             1 => symlink(&new, &database)?,
             2 => {
-                // A folder among the runs that is a link, so that a record of a run is a file of root's.
+                // One of the folders of runs is a link, so that the record of a run is one of root's files.
                 fs::create_dir_all(data.join("runs"))?;
                 symlink(ground.victim("cron.d"), data.join("runs/evil"))?;
                 self.remember(data, &data.join("runs/evil/record.json"))?;
@@ -115,7 +116,7 @@ impl Home<'_> {
     fn remember(&self, data: &Path, record: &Path) -> Result<()> {
         let mut run = self.run.clone();
         run.path = Some(record.display().to_string());
-        // looptax makes no history in a folder of hers, so it is made in one of ours.
+        // looptax does not make a history in a folder of another user, so the history is made in one of root's folders.
         let ours = self.ground.at("ours").join("forged");
         clear(&ours)?;
         let made = ours.join("history.sqlite");

@@ -1,4 +1,4 @@
-//! A journal of switches that she wrote, for a root whose data folder is hers: `sudo -E`.
+//! A journal of switches that the attacker wrote, in the data folder that root uses: `sudo -E`.
 
 use std::fmt::Write;
 use std::fs;
@@ -23,16 +23,16 @@ pub(super) const JOURNAL: Kind = Kind {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Forgery {
-    /// The file to be put back is root's, and holds what the journal says.
+    /// The file to be restored belongs to root; its content is what the journal expects.
     File,
-    /// The neighbour's name leads out of the folder, to a file that is to be removed.
+    /// The name of the temporary file leads out of the folder, to a file that is to be removed.
     Staged,
-    /// A file is to be made where root's are.
+    /// A file is to be created in one of root's folders.
     Created,
-    /// The text to be put back is a link to one that only root reads.
+    /// The text to be restored is a link to a file that only root may read.
     OldText,
     Link,
-    /// The lock is a link to a file that is not there.
+    /// The lock is a link to a file that does not exist.
     Lock,
     /// The folder of all switches is a link.
     Folder,
@@ -143,7 +143,7 @@ fn forge(shop: &Shop<'_>, forgery: Forgery, data: &Path, is_finished: bool) -> R
     Ok(())
 }
 
-/// Changes what the journal says of its file; an interrupted one ends where the file is about to be written.
+/// Changes the journal's entry about its file. An interrupted journal ends before the file is written.
 fn set(journal: &Path, is_interrupted: bool, change: &dyn Fn(&mut Value)) -> Result<()> {
     let text = fs::read_to_string(journal)?;
     let mut lines = text.lines();

@@ -7,20 +7,20 @@ use super::super::runs::Ran;
 use crate::coin::Coin;
 
 pub(in crate::attacks) trait Attack {
-    /// One run of looptax beside the attack.
+    /// Runs looptax once during the attack.
     fn round(&mut self, coin: &mut Coin) -> Result<Ran>;
 }
 
 pub(in crate::attacks) enum Readiness<'a> {
     Ready(Box<dyn Attack + 'a>),
-    /// It cannot be played here, and why.
+    /// The attack cannot run on this machine; contains the reason.
     Skipped(String),
 }
 
 pub(in crate::attacks) struct Kind {
     pub(in crate::attacks) name: &'static str,
     pub(in crate::attacks) about: &'static str,
-    /// How many of all rounds, against the others: cheap kinds have many.
+    /// The kind's share of all rounds, relative to the other kinds: cheap kinds have many rounds.
     pub(in crate::attacks) share: u32,
     pub(in crate::attacks) prepare: for<'a> fn(&'a Ground) -> Result<Readiness<'a>>,
 }

@@ -1,7 +1,7 @@
-//! The kinds of attacks: a file each, and the list of them.
+//! The kinds of attacks: one file for each kind, and the list of all kinds.
 //!
-//! A kind prepares what is hers once, and plays one round at a time: what is hers is as before at its start, looptax is
-//! run once as root, and the judge looks afterwards.
+//! A kind prepares the attacker's files once, and then runs one round at a time: at the start of a round the attacker's
+//! files are restored, looptax runs once as root, and then the judge checks the result.
 
 mod finish;
 mod hba;

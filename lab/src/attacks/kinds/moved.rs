@@ -1,6 +1,7 @@
-//! Root's programs send a password to root's server while `run` and `trial` move them to a socket.
+//! Root's programs send a password to root's server while `run` and `trial` move their connections to a socket.
 //!
-//! Finds moves to a socket of hers: her server writes down what it reads.
+//! Finds connections that were moved to one of the attacker's sockets: the attacker's server records the bytes that it
+//! reads.
 
 use std::fs::{self, DirBuilder, Permissions};
 use std::net::TcpListener;
@@ -35,7 +36,7 @@ pub(super) const TRIAL: Kind = Kind {
 struct Server {
     port: u16,
     socket: PathBuf,
-    /// A socket of hers that she exchanges it with.
+    /// A socket of the attacker with which the attacker exchanges the real socket.
     evil: Option<PathBuf>,
 }
 
@@ -46,7 +47,7 @@ struct Moved<'a> {
     _all: Vec<Ours>,
 }
 
-/// Options of a trial that name a file, and an empty one.
+/// Options of a trial that specify a file; an empty entry means no option.
 const FILES: [&str; 6] = ["--output", "--html", "--json", "--urls", "--from-log", ""];
 
 impl Attack for Moved<'_> {
@@ -110,7 +111,8 @@ fn prepare(ground: &Ground, is_trial: bool) -> Result<Readiness<'_>> {
         command.args(["serve-deaf", &port.to_string()]).arg(&socket).stdout(Stdio::null());
         all.push(Ours::start(&mut command)?);
         wait_until("a server of root's did not start", || Ok(socket.exists()))?;
-        // Hers have the same name, the same port at other addresses, and sockets beside it where she may have some.
+        // The attacker's servers have the same name and the same port at other addresses, and sockets beside the real
+        // socket where the attacker may create them.
         let evil = if folder.starts_with(ground.at("ours")) {
             ground.hers().join("evil.sock")
         } else {

@@ -1,4 +1,5 @@
-//! Processes that only look like servers: false names, command lines, programs that load files beside them.
+//! Processes that only look like servers: false names, false command lines, and programs that load files from their own
+//! folder.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -60,7 +61,7 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
         ground.give(&program)?;
         hers.push(serve(ground, &program, name)?);
     }
-    // Root's programs, in a folder of hers that contains the library that they look for.
+    // Copies of root's programs, in a folder of the attacker that contains the library that the programs look for.
     let beside = ground.folder_of_hers("beside")?;
     let library = beside.join("libmarker.so");
     fs::copy(ground.program("libmarker.so"), &library)?;
@@ -71,7 +72,7 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
         chown(&program, Some(0), Some(0))?;
         fs::set_permissions(&program, fs::Permissions::from_mode(0o755))?;
         hers.push(serve(ground, &program, &format!("beside-{name}"))?);
-        // The replacement after the file was opened.
+        // The file that replaces the program after root has opened it.
         ground.marking_script(&beside.join(format!("evil-{name}")))?;
     }
     hers.push(ground.pounce(&beside)?);

@@ -1,4 +1,4 @@
-//! Files that root has written into a folder of hers, or into one that all may write to.
+//! Files that root writes into a folder of the attacker, or into a folder that every user may write to.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -47,7 +47,7 @@ struct Compare<'a> {
     ground: &'a Ground,
 }
 
-/// The commands that write files: `FILE` is replaced by the place, `RECORD` by a record of root's.
+/// The commands that write files: `FILE` is replaced by the path of the file, `RECORD` by one of root's records.
 const COMMANDS: [&str; 13] = [
     "find --once -q --openmetrics FILE",
     "find --once --json=FILE",
@@ -91,7 +91,7 @@ impl Attack for Compare<'_> {
         let trap = Trap::set(self.ground, coin, "out")?;
         let mut words = quick_compare();
         words.extend(["-o".to_owned(), trap.file.display().to_string()]);
-        // No two lead to one file: that would be refused for its own reason.
+        // Each option gets its own file, because looptax refuses two options with the same file.
         for (option, victim) in [
             ("html", "value"),
             ("md", "my.cnf"),
@@ -128,7 +128,7 @@ fn outputs(ground: &Ground) -> Result<Readiness<'_>> {
     Readiness::ready(Outputs { ground, record })
 }
 
-/// The trap at the place of a file that is to be written; the process beside it ends when this is dropped.
+/// A trap at the path of a file that root writes; the process that changes the path ends when this value is dropped.
 pub(super) struct Trap {
     pub(super) folder: PathBuf,
     pub(super) file: PathBuf,
@@ -136,7 +136,7 @@ pub(super) struct Trap {
 }
 
 impl Trap {
-    /// One of them, in her folder or in that for all.
+    /// Sets a random trap, in the attacker's folder or in the folder for all users.
     pub(super) fn set(ground: &Ground, coin: &mut Coin, name: &str) -> Result<Self> {
         let folder = if coin.flip() {
             ground.folder_of_hers("trap")?
@@ -168,7 +168,7 @@ fn lay(ground: &Ground, coin: &mut Coin, file: &Path, victim: &Path) -> Result<(
         }
         3 => running.push(ground.snatch(folder, victim)?),
         4 => {
-            // A folder by way of a link, which changes.
+            // A folder that is reached by a link, and the link changes.
             let inner = folder.join("inner");
             fs::create_dir_all(&inner)?;
             ground.give(&inner)?;
@@ -181,7 +181,7 @@ fn lay(ground: &Ground, coin: &mut Coin, file: &Path, victim: &Path) -> Result<(
             ground.link_of_hers(file, &folder.join("second"))?;
         }
         6 => {
-            // A pipe that she reads.
+            // A pipe that the attacker reads.
             run_to_success(ground.her("mkfifo").arg(file))?;
             let mut drain = ground.part(&["drain"]);
             running.push(Ours::start(drain.arg(file).arg(ground.hers().join("drained")))?);
@@ -192,7 +192,7 @@ fn lay(ground: &Ground, coin: &mut Coin, file: &Path, victim: &Path) -> Result<(
             return Ok((folder.join("way").join(name), running));
         }
         _ => {
-            // Her own file, which she keeps open for all to write.
+            // A file of the attacker that is open for writing to all users.
             ground.file_of_hers(file, b"old\n", 0o666)?;
             running.push(ground.snatch(folder, victim)?);
         }

@@ -1,4 +1,4 @@
-//! Sockets of hers where a server's could be, for a root who logs in.
+//! Sockets of the attacker at paths where a server's socket could be, while root logs in.
 
 use std::fs;
 use std::path::PathBuf;
@@ -18,7 +18,7 @@ pub(super) const PASSWORD: Kind = Kind {
     prepare,
 };
 
-/// Their names, and whether MySQL is spoken there.
+/// The names of the sockets, and whether the socket's server uses MySQL's protocol.
 const SOCKETS: [(&str, bool); 5] = [
     ("mysqld.sock", true),
     ("mysql.sock", true),
@@ -71,7 +71,8 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
         all.push(Ours::start(&mut command)?);
         wait_until("a server of hers did not start", || Ok(socket.exists()))?;
     }
-    // Root's own server, whose password it is; where it hears it only root reads.
+    // Root's own server, to which the password belongs. Only root can read the file in which this server records the
+    // received bytes.
     let own = ground.at("ours").join("server");
     fs::create_dir_all(&own)?;
     for is_mysql in [true, false] {

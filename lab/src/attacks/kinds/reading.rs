@@ -1,5 +1,5 @@
-//! Files of her servers and applications that lead to what only root may read, and what looptax says of them where she
-//! can read it.
+//! Files of the attacker's servers and applications that are links to files that only root may read, and the output of
+//! looptax about them that the attacker can read.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -28,7 +28,7 @@ struct Reading<'a> {
     _hers: Vec<Ours>,
 }
 
-/// Her names, and the victims that they lead to.
+/// The attacker's names, and the victims to which they link.
 const LINKS: [(&str, &str); 9] = [
     ("pg_hba.conf", "pg_hba.conf"),
     ("PG_VERSION", "PG_VERSION"),
@@ -41,7 +41,8 @@ const LINKS: [(&str, &str); 9] = [
     ("urls", "lines.json"),
 ];
 
-/// The commands that are run; `FILE` is replaced by the file that she reads afterwards, `HERS` by her folder.
+/// The commands that are run. `FILE` is replaced by the file that the attacker reads afterwards, `HERS` by the
+/// attacker's folder.
 const COMMANDS: [&str; 15] = [
     "find --once --json=FILE",
     "find --once -q --openmetrics FILE",
@@ -67,7 +68,7 @@ impl Attack for Reading<'_> {
         let out = ground.folder_of_hers("out")?;
         ground.folder_of_hers("reading/spool")?;
         let (pid, port) = any(coin, &self.servers);
-        // Now a link, now a file of hers, now either.
+        // The path is a link, and in half of the rounds it is exchanged with a file of the attacker all the time.
         let file = folder.join(FILE);
         let beside = folder.join("beside");
         let own = b"REDIS_URL=redis://x:y@127.0.0.1:6379/3\n";
@@ -96,7 +97,7 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
     let mut hers = Vec::new();
     let mut servers = Vec::new();
     for name in SERVERS {
-        // In one folder by links, in the other by mounts that only its own processes see.
+        // In one folder the names are links; in the other they are mounts that only the server's own processes see.
         let linked = started(ground, name, &folder, None)?;
         let mounts: Vec<String> = LINKS
             .iter()
@@ -117,7 +118,7 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
     Readiness::ready(Reading { ground, servers, _hers: hers })
 }
 
-/// A server that is in a folder, as its kind does, with words that name its files.
+/// Starts a server in a folder, with arguments that name its files, as servers of this kind do.
 fn started(ground: &Ground, name: &str, folder: &Path, mounts: Option<&str>) -> Result<Option<(Ours, u16)>> {
     let port = std::net::TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
     let kind = if mounts.is_some() { "mounted" } else { "linked" };

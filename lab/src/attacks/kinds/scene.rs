@@ -1,4 +1,5 @@
-//! An application of hers that root switches: its folder and its file, the server, and journals to begin from.
+//! An application of the attacker that root switches: its folder and file, its server, and journals with which a round
+//! can begin.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,8 @@ use crate::coin::Coin;
 use crate::servers::{Ours, wait_until};
 use crate::workspace::run_to_success;
 
-/// The same name as a victim's, so that a folder's link leads to one.
+/// Name of the application's file. A victim has the same name, so that a link in place of the folder leads to this
+/// victim.
 pub(super) const FILE: &str = "app.env";
 
 pub(super) struct Shop<'a> {
@@ -21,28 +23,28 @@ pub(super) struct Shop<'a> {
     port: u16,
     pub(super) socket: PathBuf,
     pub(super) app: PathBuf,
-    /// Its file as a switch has written it.
+    /// The application's file after a switch.
     pub(super) switched: Vec<u8>,
-    /// The switch's name, and root's data folder after it.
+    /// The name of the switch. `template` is root's data folder after the switch.
     pub(super) id: String,
     template: PathBuf,
 }
 
-/// How she has the name of the file lead elsewhere.
+/// The ways in which the attacker makes the name of the file lead elsewhere.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Trick {
-    /// A link in the file's place.
+    /// A link replaces the file.
     Link,
-    /// A link in the folder's place.
+    /// A link replaces the folder.
     FolderLink,
-    /// A link to a file that is not there.
+    /// A link to a file that does not exist.
     Dangling,
     Pipe,
-    /// File and link exchanged all the time.
+    /// The file and a link are exchanged all the time.
     FileLoop,
-    /// Folder and link exchanged all the time.
+    /// The folder and a link are exchanged all the time.
     FolderLoop,
-    /// Whatever appears in the folder is exchanged for a link.
+    /// Each new name in the folder is replaced by a link.
     Snatch,
 }
 
@@ -52,7 +54,7 @@ impl Trick {
 }
 
 impl<'a> Shop<'a> {
-    /// `None` where Redis is not installed.
+    /// Starts the scene; `None` if Redis is not installed.
     pub(super) fn open(ground: &'a Ground) -> Result<Option<Self>> {
         let Some((redis, port, socket)) = start_redis(ground)? else {
             return Ok(None);
@@ -81,17 +83,18 @@ impl<'a> Shop<'a> {
         Ok(Some(shop))
     }
 
-    /// Its file as it was before a switch: a line of cron, for a process that writes it elsewhere.
+    /// Returns the content of the application's file before a switch. It begins with a cron line, for a process that
+    /// writes it to another file.
     pub(super) fn old(&self) -> String {
         format!("# * * * * * root true\nREDIS_URL=redis://127.0.0.1:{}/3\n", self.port)
     }
 
-    /// Her folder with the old file.
+    /// Makes the attacker's folder with the old file.
     pub(super) fn lay_out_new(&self) -> Result<()> {
         self.lay_out(self.old().as_bytes())
     }
 
-    /// Her folder with the file as the switch wrote it.
+    /// Makes the attacker's folder with the file as the switch wrote it.
     pub(super) fn lay_out_switched(&self) -> Result<()> {
         self.lay_out(&self.switched)
     }
@@ -101,7 +104,7 @@ impl<'a> Shop<'a> {
         self.ground.file_of_hers(&self.app.join(FILE), text, 0o644)
     }
 
-    /// `switch FILE`, agreed to.
+    /// Returns the command `switch FILE`, with consent.
     pub(super) fn switch(&self, words: &[&str]) -> Run<'a> {
         let file = self.app.join(FILE).display().to_string();
         let socket = self.socket.display().to_string();
@@ -109,12 +112,12 @@ impl<'a> Shop<'a> {
         self.ground.looptax(first.iter().chain(words).copied())
     }
 
-    /// Root's data folder as after the switch.
+    /// Restores root's data folder to its state after the switch.
     pub(super) fn restore(&self) -> Result<()> {
         copy(&self.template, &self.ground.data())
     }
 
-    /// The same, as if looptax had been killed while it wrote.
+    /// Restores root's data folder as if looptax had been killed while it wrote the file.
     pub(super) fn restore_interrupted(&self) -> Result<()> {
         self.restore()?;
         let journal = self.journal_in(&self.ground.data());
@@ -128,7 +131,7 @@ impl<'a> Shop<'a> {
         data.join("looptax/switches").join(&self.id).join("journal")
     }
 
-    /// Plays a trick with the file's name; what goes on beside ends when it is dropped.
+    /// Plays a trick with the file's name; the process that continues the trick ends when the result is dropped.
     pub(super) fn play(&self, trick: Trick, victim: &Path) -> Result<Option<Ours>> {
         let ground = self.ground;
         let file = self.app.join(FILE);
@@ -161,7 +164,7 @@ impl<'a> Shop<'a> {
         Ok(None)
     }
 
-    /// A round: the trick is played, looptax runs, and the loop ends.
+    /// Runs a round: starts the trick, runs looptax, and ends the trick.
     pub(super) fn against(&self, trick: Trick, victim: &Path, run: Run<'_>) -> Result<Ran> {
         let beside = self.play(trick, victim)?;
         let ran = run.end()?;
@@ -170,13 +173,13 @@ impl<'a> Shop<'a> {
     }
 }
 
-/// A file of root's that a link leads to.
+/// Returns a random file of root to which a link can lead.
 pub(super) fn any_victim(ground: &Ground, coin: &mut Coin) -> PathBuf {
     let names = ["motd", "cron.d/daily", "admin/.ssh/authorized_keys", "shadow", "app.env"];
     ground.victim(super::kind::any(coin, &names))
 }
 
-/// Copies a folder with owners and modes, in the place of whatever is there.
+/// Copies a folder with owners and modes; replaces whatever has the name `to`.
 pub(super) fn copy(from: &Path, to: &Path) -> Result<()> {
     clear(to)?;
     run_to_success(Command::new("cp").arg("-a").arg(from).arg(to))

@@ -1,4 +1,4 @@
-//! A spool, a stop file, reports to be sent on, and secrets' files, all in folders of hers.
+//! A spool, a stop file, reports to be forwarded, and files with secrets, all in folders of the attacker.
 
 use std::fs;
 use std::path::Path;
@@ -76,7 +76,7 @@ impl Spool<'_> {
                 return ground.exchange(spool, &beside).map(Some);
             }
             4 => {
-                // A report that is to be renamed to another ending, where a folder and a link wait.
+                // A report that is to be renamed to another extension; a folder and a link already have the new name.
                 ground.file_of_hers(&report, b"no report\n", 0o644)?;
                 ground.link_of_hers(&report.with_extension("broken"), victim)?;
                 ground.link_of_hers(&spool.join("stop"), &ground.victim("cron.d"))?;

@@ -1,4 +1,5 @@
-//! A web server of root's and what is behind it, which is hers: whose test of its files is run, and as which user.
+//! A web server of root with a program of the attacker behind it. looptax has to test the right program's files, and as
+//! the right user.
 
 use std::fs;
 use std::net::TcpListener;
@@ -57,7 +58,7 @@ struct Stack<'a> {
     program: PathBuf,
 }
 
-/// An application, and all the ways in which Python is handed something.
+/// The application, with all ways in which Python can be made to run other code.
 const APP: &str =
     "def application(environ, start):\n    start('200 OK', [('Content-Length', '2')])\n    return [b'ok']\n";
 
@@ -89,7 +90,7 @@ fn prepare(ground: &Ground, behind: Behind) -> Result<Readiness<'_>> {
     stack.nginx = Some(start_nginx(ground, &nginx, &ground.at("nginx"), None)?);
     stack.hers = stack.start(&stack.program)?;
     if behind == Behind::Fpm {
-        // The same pages from a web server of hers.
+        // A web server of the attacker with the same pages.
         let own_nginx = ground.folder_of_hers("web/nginx")?;
         fs::create_dir(own_nginx.join("sites"))?;
         let http = TcpListener::bind("127.0.0.1:0")?.local_addr()?.port();
@@ -111,7 +112,7 @@ impl Stack<'_> {
         clear(&self.site)?;
         write(&self.site, site.as_bytes(), 0o644)?;
         self.ground.file_of_hers(&self.own, own.as_bytes(), 0o644)?;
-        // Running processes read them again; root's program that only asks for a password would end.
+        // Running processes read their files again. Root's setuid program, which only asks for a password, would end.
         let told = self.hers.iter().filter(|_| self.behind != Behind::Setuid);
         for process in self.nginx.iter().chain(told) {
             let pid = i32::try_from(process.0.id()).ok().and_then(Pid::from_raw);
@@ -144,7 +145,7 @@ impl Stack<'_> {
                 command
             }
             Behind::Setuid => {
-                // It asks for a password that never comes, with root's rights and her words.
+                // The program waits forever for a password, with root's rights and the attacker's arguments.
                 let mut command = ground.part(&["holding", &self.port.to_string(), "--"]);
                 let evil = folder.join("evil");
                 ground.marking_script(&evil)?;
@@ -177,7 +178,7 @@ impl Attack for Stack<'_> {
     fn round(&mut self, coin: &mut Coin) -> Result<Ran> {
         self.lay_out()?;
         if self.behind == Behind::Setuid {
-            // A reload ends it.
+            // A reload ends the setuid program, so each round starts it again.
             self.hers.clear();
             self.ground.end_hers();
             self.hers = self.start(&self.program)?;
@@ -225,7 +226,7 @@ fn own_text(ground: &Ground, behind: Behind, port: u16) -> String {
     }
 }
 
-/// nginx on files in a folder, as root, or with a module as her.
+/// Starts nginx with the files in a folder: as root, or, with a module, as the attacker.
 fn start_nginx(ground: &Ground, program: &Path, folder: &Path, module: Option<&Path>) -> Result<Ours> {
     fs::create_dir_all(folder.join("sites"))?;
     let at = folder.display();
@@ -252,14 +253,14 @@ fn start_nginx(ground: &Ground, program: &Path, folder: &Path, module: Option<&P
     let nginx = Ours::start(&mut command)?;
     comes(&folder.join("nginx.pid"));
     if let Some(module) = module {
-        // The server runs without it; a process that tests the files loads it.
+        // The server runs without the module; a process that tests the files loads it.
         let with = format!("load_module {};\n{text}", module.display());
         ground.file_of_hers(&folder.join("nginx.conf"), with.as_bytes(), 0o644)?;
     }
     Ok(nginx)
 }
 
-/// The path of a program; of PHP-FPM one of its versions.
+/// Returns the path of a program; for PHP-FPM, that of one of its versions.
 pub(super) fn program(name: &str) -> Option<PathBuf> {
     let folders = PATH.split(':').map(Path::new);
     let is_it = |found: &str| found == name || name == "php-fpm" && found.starts_with(name);
@@ -270,7 +271,7 @@ pub(super) fn program(name: &str) -> Option<PathBuf> {
         .map(|it| it.path())
 }
 
-/// Whether somebody listens there within a few seconds.
+/// Waits a few seconds until a process listens at the port; returns whether one does.
 fn is_open(port: u16) -> bool {
     const LOOKS: u32 = 500;
     (0..LOOKS).any(|_| {

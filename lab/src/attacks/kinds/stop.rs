@@ -1,6 +1,6 @@
-//! She stops every process with her rights while root's `check PID` acts as her.
+//! The attacker stops every process with the attacker's rights while root's `check PID` acts as the attacker.
 //!
-//! Finds runs that wait for a stopped child for ever; such a run is ended by its limit.
+//! Finds runs that wait forever for a stopped child process; a time limit ends such a run.
 
 use std::path::PathBuf;
 

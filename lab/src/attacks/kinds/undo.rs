@@ -1,4 +1,4 @@
-//! `switch --undo` where something else has the name of the file that is to be put back.
+//! `switch --undo` while another file has the name of the file that is to be restored.
 
 use anyhow::Result;
 

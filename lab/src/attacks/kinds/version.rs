@@ -1,6 +1,7 @@
-//! A server's program that is another one by the time it is asked for its version.
+//! A server's program that the attacker replaces before looptax asks for its version.
 //!
-//! Root looks at who listens, and she makes one name lead to a program of root's and to one of hers in turns.
+//! Root checks which programs listen. At the same time the attacker makes one name lead alternately to a program of
+//! root and to a program of the attacker.
 
 use std::fs;
 use std::os::unix::fs::{PermissionsExt, chown};
@@ -40,7 +41,7 @@ impl Attack for Versions<'_> {
     }
 }
 
-/// A command that looks at who listens.
+/// Returns a command that checks which programs listen.
 pub(super) fn look<'a>(ground: &'a Ground, coin: &mut Coin) -> Run<'a> {
     let words: &[&str] = any(
         coin,
@@ -78,7 +79,7 @@ fn link(ground: &Ground) -> Result<Readiness<'_>> {
             return Ok(Readiness::Skipped(why.to_owned()));
         }
     }
-    // One at a time has its own loop; the others are exchanged by hand now and then.
+    // One name at a time has its own loop; the other names are exchanged here now and then.
     for name in ["redis-server", "mariadbd"] {
         let evil = bin.join(format!("evil-{name}"));
         hers.push(ground.exchange(&bin.join(name), &evil)?);
@@ -90,7 +91,7 @@ fn folder(ground: &Ground) -> Result<Readiness<'_>> {
     let bin = ground.folder_of_hers("prefix")?;
     let mut hers = Vec::new();
     for name in ["redis-server", "postgres"] {
-        // As `make install PREFIX=…` leaves it.
+        // The program is installed as by `make install PREFIX=…`.
         let program = bin.join(name);
         fs::copy(ground.program(name), &program)?;
         chown(&program, Some(0), Some(0))?;
@@ -107,7 +108,7 @@ fn folder(ground: &Ground) -> Result<Readiness<'_>> {
     Readiness::ready(Versions { ground, _hers: hers })
 }
 
-/// Whether a socket is made within a few seconds.
+/// Waits a few seconds for a socket; returns whether it exists.
 pub(super) fn comes(socket: &Path) -> bool {
     const LOOKS: u32 = 300;
     (0..LOOKS).any(|_| {

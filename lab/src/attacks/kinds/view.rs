@@ -1,6 +1,8 @@
-//! A client of hers whose folders root looks at from within: her own `/etc`, libraries and programs.
+//! A client of the attacker whose folders root inspects from within the client's mount namespace: the attacker's own
+//! `/etc`, libraries and programs.
 //!
-//! A process that enters her namespace of mounts and then loads or starts anything has loaded what she put there.
+//! A process of root that enters this namespace and then loads a library or starts a program would run the attacker's
+//! code.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -29,7 +31,7 @@ struct View<'a> {
     _hers: Vec<Ours>,
 }
 
-/// Programs that root's might start, for what is mounted over them.
+/// Programs that root's processes might start; the attacker mounts other programs over them.
 const STARTED: [&str; 6] =
     ["/bin/sh", "/usr/bin/env", "/usr/bin/systemctl", "/usr/sbin/nft", "/usr/bin/id", "/usr/bin/getent"];
 
@@ -77,7 +79,8 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
     let mounts = mounts.join("; ");
     let socket = ground.hers().join("view.sock");
     let server = ground.program(SERVERS[0]).display().to_string();
-    // The program after the mounts is not one that was mounted over, and has its preload.
+    // The program that starts after the mounts is not one of the mounted programs, but it has the attacker's preloaded
+    // library.
     let script = format!(
         "cd {}; mount --make-rprivate /; {mounts}; exec {server} serve {port} {}",
         folder.display(),
@@ -92,7 +95,7 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
     }
     let mut pids = vec![own_mounts.0.id()];
     let mut hers = vec![own_mounts];
-    // Another root, with nothing in it but hers.
+    // A process with another root folder, which contains only the attacker's files.
     let jail = jail(ground, &etc)?;
     let mut command = ground.her("unshare");
     command.args(["--user", "--map-root-user", "--mount", "chroot"]);
@@ -105,7 +108,8 @@ fn prepare(ground: &Ground) -> Result<Readiness<'_>> {
     Readiness::ready(View { ground, pids, port, _hers: hers })
 }
 
-/// A folder that is the root of a process: the programs' libraries, and hers for `/etc` and `/bin/sh`.
+/// Makes a folder that becomes the root of a process: with the libraries of the programs, and with the attacker's
+/// `/etc` and `/bin/sh`.
 fn jail(ground: &Ground, etc: &Path) -> Result<PathBuf> {
     let jail = ground.folder_of_hers("jail")?;
     for name in ["bin", "etc", "tmp", "proc"] {
@@ -117,7 +121,7 @@ fn jail(ground: &Ground, etc: &Path) -> Result<PathBuf> {
     }
     fs::copy(ground.program("stand-in"), jail.join("server"))?;
     fs::copy(ground.program("marker"), jail.join("bin/sh"))?;
-    // The same libraries at the same places, so that it starts.
+    // The folder has the same libraries at the same paths, so that the program can start.
     let listed = std::process::Command::new("ldd").arg(jail.join("server")).output()?;
     let listed = String::from_utf8_lossy(&listed.stdout).into_owned();
     for word in listed.split_whitespace().filter(|it| it.starts_with('/')) {
@@ -129,7 +133,7 @@ fn jail(ground: &Ground, etc: &Path) -> Result<PathBuf> {
     Ok(jail)
 }
 
-/// Libraries that the C library loads when it looks up names.
+/// Returns the libraries that the C library loads when it looks up names.
 fn libraries() -> Vec<PathBuf> {
     let listed = std::process::Command::new("ldconfig").arg("-p").output();
     let listed = listed.map(|it| String::from_utf8_lossy(&it.stdout).into_owned());

@@ -1,6 +1,6 @@
-//! Root's `why` reads the program and the symbol map of her server while she changes both.
+//! Root's `why` reads the program and the symbol map of the attacker's server while the attacker changes both.
 //!
-//! Finds files of root's that are read through her links, and runs that crash or hang.
+//! Finds files of root that are read through the attacker's links, and runs that crash or hang.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -68,8 +68,8 @@ impl Attack for Why<'_> {
 }
 
 impl Why<'_> {
-    /// The process beside it ends when this is dropped. A program that runs cannot be written to: another takes its
-    /// place.
+    /// Starts a process that exchanges files; it ends when the result is dropped. A running program cannot be written
+    /// to, so another file replaces it.
     fn play(&self, coin: &mut Coin, own: &Path, map: &Path) -> Result<Option<Ours>> {
         let ground = self.ground;
         let other = own.with_file_name("other");

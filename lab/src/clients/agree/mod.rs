@@ -1,8 +1,8 @@
-//! `cargo lab clients agree`: the tax of real clients beside that of the models that stand for them.
+//! `cargo lab clients agree`: compares the tax of real clients with the tax of the models that stand for them.
 //!
-//! Servers and clients share one core. In each round every client is measured once, in random order:
-//! the real one in slices whose arms alternate as looptax's own do, and the model by looptax on the
-//! same server, a coin deciding which comes first. Fails only when something cannot be run.
+//! Servers and clients share one core. In each round every client is measured once, in random order: the real client in
+//! slices whose arms alternate as looptax's own do, and the model by looptax on the same server. A coin decides which
+//! of the two comes first. Fails only if something cannot be run.
 
 mod model;
 mod rates;
@@ -18,24 +18,24 @@ use crate::one_core::pin_to_last_core;
 use crate::workspace;
 use rates::{Measured, Round};
 
-/// Rounds of a default run: the interval of one client's rounds needs six.
+/// Number of rounds by default: the interval of a client's figures needs six.
 const ROUNDS: u32 = 7;
-/// Length of a slice of a real client in milliseconds: short, since the speed of a machine that others
-/// use, too, wanders within a second.
+/// Length of a slice of a real client in milliseconds. Slices are short, because the speed of a machine that others
+/// also use changes within a second.
 const SLICE_MS: u32 = 100;
-/// Groups of eight slices in a round.
+/// Number of groups of eight slices in a round.
 const OCTETS: u32 = 10;
 
 /// The options of the comparison.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Clients; all if none is given
+    /// Names of clients; all if none is given
     #[arg(value_name = "CLIENT")]
     names: Vec<String>,
-    /// Rounds; an interval needs six
+    /// Number of rounds; an interval needs six
     #[arg(long, value_name = "N", default_value_t = ROUNDS, value_parser = clap::value_parser!(u32).range(1..=1_000))]
     rounds: u32,
-    /// Length of a real client's slices in milliseconds; each round has eighty
+    /// Length of a real client's slices in milliseconds; each round has eighty slices
     #[arg(long, value_name = "MS", default_value_t = SLICE_MS, value_parser = clap::value_parser!(u32).range(50..=10_000))]
     slice_ms: u32,
     /// Repeat the order of an earlier run

@@ -1,4 +1,4 @@
-//! The model that stands for a client: looptax itself, with `--client-like`, on the same server.
+//! The model that stands for a client: looptax itself with `--client-like`, on the same server.
 
 use std::path::Path;
 use std::process::{Command, Stdio};
@@ -9,7 +9,7 @@ use super::rates::Rates;
 use crate::clients::server::Server;
 use crate::recorded::{self, Arm};
 
-/// Runs looptax for `seconds` of epochs, both arms together, on fresh connections.
+/// Runs looptax for `seconds` of epochs, with both arms together, on new connections.
 pub(super) fn measure(name: &str, server: &Server, looptax: &Path, seconds: f64) -> Result<Rates> {
     let mut command = Command::new(looptax);
     command

@@ -2,28 +2,28 @@
 
 use crate::clients::data::Client;
 
-/// A rate on each arm, unix first, and what follows from it.
+/// The request rates of the two arms, unix first, and the taxes that follow from them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Rates {
     /// Requests per second by arm.
     pub(crate) per_s: [f64; 2],
-    /// CPU time of the client by arm, µs per request.
+    /// CPU time of the client by arm, in µs per request.
     pub(crate) cpu_us: [f64; 2],
 }
 
 impl Rates {
-    /// In percent of the socket's throughput.
+    /// Returns the tax in percent of the socket's throughput.
     pub(crate) fn tax_pct(self) -> f64 {
         100.0 * (1.0 - self.per_s[1] / self.per_s[0])
     }
 
-    /// In µs per request.
+    /// Returns the tax in µs per request.
     pub(crate) fn tax_us(self) -> f64 {
         1e6 / self.per_s[1] - 1e6 / self.per_s[0]
     }
 }
 
-/// Both in one round.
+/// The rates of the real client and of the model in one round.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Round {
     pub(crate) real: Rates,

@@ -1,4 +1,4 @@
-//! A real client: its loop on both arms, in alternating slices.
+//! Measures a real client: its loop runs on both arms, in alternating slices.
 
 use anyhow::{Context, Result};
 use looptax_model::stats::median;
@@ -8,14 +8,15 @@ use crate::clients::client::{Address, Answer, Loop};
 use crate::clients::server::Server;
 use crate::coin::Coin;
 
-/// Run-times compile what runs often: so long on each arm before anything counts, in seconds.
+/// Length of the warm-up on each arm in seconds, because language runtimes compile code that runs often.
 const WARM_UP_S: f64 = 2.0;
-/// Requests after which the rate is known well enough to size a slice by it.
+/// Number of requests after which the rate is known well enough to choose the size of a slice.
 const FIRST_REQUESTS: usize = 500;
-/// Thue-Morse order of eight slices: linear and quadratic drift falls on both arms alike.
+/// Thue-Morse order of eight slices, so that linear and quadratic drift affect both arms equally.
 const ORDER: [usize; 8] = [0, 1, 1, 0, 1, 0, 0, 1];
 
-/// Fresh connections, warm-up, groups of eight slices, a coin before each. Gives the versions too.
+/// Measures on new connections: a warm-up, then groups of eight slices, with a coin flip before each group. Also
+/// returns the versions.
 pub(super) fn measure(
     name: &str,
     server: &Server,
@@ -44,7 +45,7 @@ pub(super) fn measure(
     Ok((rates(&answers)?, versions))
 }
 
-/// Gives the rate at its end.
+/// Runs the warm-up; returns the rate at its end.
 fn warm_up(started: &mut Loop) -> Result<f64> {
     let mut n_requests = FIRST_REQUESTS;
     let mut spent_s = 0.0;
@@ -55,12 +56,12 @@ fn warm_up(started: &mut Loop) -> Result<f64> {
         if spent_s >= WARM_UP_S {
             return Ok(rate_per_s);
         }
-        // A quarter of the warm-up at a time, since the first rates are much too low.
+        // The warm-up runs in quarters, because the first measured rates are much too low.
         n_requests = (rate_per_s * WARM_UP_S / 4.0).ceil() as usize;
     }
 }
 
-/// Medians of the slices: one that somebody else disturbed does no harm.
+/// Returns the medians of the slices, so that a single disturbed slice has no effect.
 fn rates(answers: &[Vec<Answer>; 2]) -> Result<Rates> {
     let figure = |arm: usize, of: fn(&Answer) -> f64| {
         let mut values: Vec<f64> = answers[arm].iter().map(of).collect();

@@ -1,7 +1,7 @@
-//! Real clients and models as Markdown, and whether they agree.
+//! The results of real clients and models as a Markdown table that shows whether they agree.
 //!
-//! Pure. Each figure is the Hodges-Lehmann estimate over the rounds with its 95 % interval, which is
-//! open below six rounds; the difference is taken within each round.
+//! This file does no I/O. Each figure is the Hodges-Lehmann estimate over the rounds with its 95 % interval, which is
+//! open for fewer than six rounds; the difference is computed within each round.
 
 use std::fmt::Write;
 
@@ -9,11 +9,11 @@ use looptax_model::stats::{Estimate, hodges_lehmann};
 
 use super::rates::{Measured, Rates, Round};
 
-/// How far the taxes may differ, in points.
+/// Largest allowed difference between the taxes, in percentage points.
 const MOST_APART_POINTS: f64 = 3.0;
 const ALPHA: f64 = 0.05;
 
-/// A line per client.
+/// Returns the table, with one line for each client.
 pub(super) fn render_table(measured: &[Measured]) -> String {
     let mut text = String::from(
         "| client | model, unix and tcp | real unix /s | real tcp /s | real tax % | model unix /s | model tcp /s \
@@ -55,7 +55,7 @@ fn row(it: &Measured) -> String {
     text
 }
 
-/// "yes" needs the whole interval, "no" needs it outside.
+/// Returns "yes" if the whole interval is within the limit, "no" if the whole interval is outside it.
 fn agreement(apart: Option<Estimate>) -> &'static str {
     match apart {
         Some(apart) if apart.lies_within(-MOST_APART_POINTS, MOST_APART_POINTS) => "yes",

@@ -1,5 +1,5 @@
-//! Which clients are run, and against which servers: those of `clients.toml`, whose way of waiting is
-//! known, and those of `moved.toml`, which are run here alone.
+//! The clients that run under `looptax run`, and their servers. The clients of `clients.toml` also have a known way to
+//! wait for answers; the clients of `moved.toml` are used only for this table.
 
 use std::fs;
 
@@ -11,15 +11,15 @@ use crate::workspace;
 
 const FURTHER: &str = "clients/moved.toml";
 
-/// A client as it is run here.
+/// A client as this table runs it.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Client {
-    /// As `clients/run` knows it.
+    /// Name of the client in `clients/run`.
     pub(super) name: String,
-    /// Kinds of server that it talks to.
+    /// Kinds of server to which the client connects.
     pub(super) servers: Vec<String>,
-    /// Whose its connections are, where they are not ours.
+    /// The user that owns the client's connections, if it is not the user of this process.
     pub(super) user: Option<String>,
 }
 
@@ -29,7 +29,7 @@ struct Further {
     client: Vec<Client>,
 }
 
-/// All clients; or those named, which then have to be known.
+/// Returns all clients, or the named clients; fails if a name is unknown.
 pub(super) fn clients(names: &[String]) -> Result<Vec<Client>> {
     let path = workspace::root()?.join(FURTHER);
     let text = fs::read_to_string(path).with_context(|| format!("cannot read {FURTHER}"))?;

@@ -1,9 +1,10 @@
-//! `cargo lab clients run`: real clients under `looptax run`, as the server sees them.
+//! `cargo lab clients run`: checks by the server's own report whether real clients are moved by `looptax run`.
 //!
-//! Every loop of `clients/` is started over TCP, plain and under `run`, and asks. Under `run` the server has
-//! to see its own socket; it has to have counted as many connections as from the plain client, which catches
-//! a driver that dials again because something told it that it is not connected; and the loop has to end
-//! well. A table, and a failure where anything differs. A second one of what must stay on TCP: `safety`.
+//! Every loop of `clients/` is started over TCP, directly and under `run`, and sends requests. Under `run`, the server
+//! must report connections over its socket. The server must also count as many connections as from the direct client;
+//! more connections show that a driver connected again because it believed that it was not connected. The loop must end
+//! regularly. Prints a table, and fails if anything differs. `safety` makes a second table, of connections that must
+//! stay on TCP.
 
 mod known;
 mod safety;
@@ -26,22 +27,22 @@ use known::Client;
 /// The options of the table.
 #[derive(Debug, Clone, Default, clap::Args)]
 pub(crate) struct Options {
-    /// Clients; all if none is given
+    /// Names of clients; all if none is given
     #[arg(value_name = "CLIENT")]
     names: Vec<String>,
 }
 
-/// Requests of each loop: enough for what a driver does later than at first.
+/// Number of requests of each loop: enough to include actions that a driver does only after a while.
 const REQUESTS: usize = 300;
 
 struct Seen {
     versions: String,
-    /// The transports of its connections, while it was connected.
+    /// The transports of the loop's connections, while it was connected.
     transports: Vec<String>,
     n_dials: u64,
 }
 
-/// Runs all, and prints a Markdown table.
+/// Runs all clients, and prints a Markdown table.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let clients = known::clients(&options.names)?;
     let looptax = workspace::looptax()?;
@@ -78,7 +79,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Names a requirement of the client that this machine lacks.
+/// Returns a requirement of the client that this machine does not have.
 fn lacking(client: &Client, kind: Kind) -> Option<&'static str> {
     if find_binary(kind).is_none() {
         return Some("not installed");
@@ -108,7 +109,7 @@ fn row(client: &Client, server: &Server, looptax: &Path) -> Result<(String, bool
     Ok((row, is_right))
 }
 
-/// The connections that looptax itself opens, to see whether the socket can be reached.
+/// Returns the number of connections that looptax itself opens to test whether the socket can be reached.
 fn own_dials(server: &Server, looptax: &Path) -> Result<u64> {
     let map = format!("{}={}", server.tcp(), server.socket().display());
     let mut view = View::open(server)?;
@@ -118,7 +119,7 @@ fn own_dials(server: &Server, looptax: &Path) -> Result<u64> {
     Ok(view.n_dials()? - before)
 }
 
-/// Runs a loop over TCP; under `run` where its program is given.
+/// Runs a loop over TCP; if `looptax` is given, under `looptax run`.
 fn seen(client: &Client, server: &Server, looptax: Option<&Path>) -> Result<Seen> {
     let [program, arguments @ ..] = client::arguments(&client.name, &Address::Tcp(server.tcp()))?;
     let mut command = Command::new(looptax.unwrap_or(program.as_ref()));

@@ -1,8 +1,8 @@
-//! JDBC drivers whose connections have to stay on TCP under `looptax run`, and for which it reports why.
+//! JDBC drivers whose connections must stay on TCP under `looptax run`, with the reason that `run` must report.
 //!
-//! Each asks one question without `--map`, so that `run` finds server and socket itself and decides. The answer has to
-//! come, over TCP as the server sees it, and `--verbose` has to name what kept it there. The result with `--map`, which
-//! doubts nothing, is printed beside it.
+//! Each driver sends one query without `--map`, so `run` itself finds the server and the socket, and decides. The query
+//! must be answered over TCP, according to the server, and `--verbose` must print the reason why the connection stayed
+//! on TCP. The table also shows the result with `--map`, with which `run` does not check these reasons.
 
 use std::fmt::Write;
 use std::path::Path;
@@ -17,17 +17,17 @@ use crate::workspace;
 
 /// A connection that has to stay on TCP.
 struct Case {
-    /// As `clients.toml` and `moved.toml` call the driver.
+    /// Name of the driver in `clients.toml` and `moved.toml`.
     client: &'static str,
     what: &'static str,
-    /// As it is in the URL.
+    /// Scheme of the driver's URL.
     scheme: &'static str,
     user: &'static str,
-    /// Whether the user is in the URL; else only the program knows it.
+    /// Whether the user is in the URL; otherwise only the program knows the user.
     is_spelled: bool,
-    /// Of the URL, to demand TLS.
+    /// Option in the URL that requires TLS.
     option: &'static str,
-    /// The words that `--verbose` has to print.
+    /// The text that `--verbose` has to print.
     words: &'static str,
 }
 
@@ -108,7 +108,7 @@ const CASES: [Case; 8] = [
     },
 ];
 
-/// Account, peer and cipher of the connection that asks.
+/// Query for the account, the peer and the cipher of the connection on which it is sent.
 const MYSQL_QUERY: &str = "SELECT CONCAT_WS(' ', CURRENT_USER(), \
     (SELECT HOST FROM information_schema.processlist WHERE ID = CONNECTION_ID()), \
     (SELECT VARIABLE_VALUE FROM information_schema.session_status WHERE VARIABLE_NAME = 'Ssl_cipher'))";
@@ -116,7 +116,7 @@ const POSTGRES_QUERY: &str = "SELECT concat_ws(' ', usename, \
     coalesce(host(client_addr) || ':' || client_port, 'localhost'), cipher) \
     FROM pg_stat_activity JOIN pg_stat_ssl USING (pid) WHERE pid = pg_backend_pid()";
 
-/// All cases of the named clients as a Markdown table, and how many went wrong.
+/// Returns all cases of the named clients as a Markdown table, and the number of failed cases.
 pub(super) fn table(names: &[String], looptax: &Path) -> Result<(String, usize)> {
     let is_wanted = |case: &&Case| names.is_empty() || names.iter().any(|it| it == case.client);
     let cases: Vec<&Case> = CASES.iter().filter(is_wanted).collect();
@@ -146,7 +146,7 @@ pub(super) fn table(names: &[String], looptax: &Path) -> Result<(String, usize)>
     Ok((text, n_wrong))
 }
 
-/// Adds a row, and says whether it is right.
+/// Adds a row; returns whether the result is right.
 fn row(case: &Case, server: &Secured, looptax: &Path, text: &mut String) -> Result<bool> {
     let port = server.tcp.port().to_string();
     let left = asked(case, server, looptax, &["--port", &port, "--verbose"])?;
@@ -168,7 +168,7 @@ fn row(case: &Case, server: &Secured, looptax: &Path, text: &mut String) -> Resu
     Ok(is_right)
 }
 
-/// The transport that the server names, if it answers.
+/// Returns the transport that the server reports, if the query was answered.
 fn seen(output: &Output) -> &'static str {
     let answer = String::from_utf8_lossy(&output.stdout);
     let peer = answer.split_ascii_whitespace().nth(1).unwrap_or_default();

@@ -1,4 +1,5 @@
-//! A MariaDB and a PostgreSQL with TLS, which private servers have not, for what must not be moved.
+//! A MariaDB and a PostgreSQL with TLS, for connections that must not be moved. looptax's private servers do not have
+//! TLS.
 
 use std::fmt::Write;
 use std::fs;
@@ -15,28 +16,30 @@ use tempfile::TempDir;
 
 use crate::servers::{Ours, wait_until};
 
-/// The user that PostgreSQL runs as if we are root, which it refuses: `nobody`, on every Linux.
+/// The user that runs PostgreSQL if this process is root, because PostgreSQL refuses to run as root: `nobody`, on every
+/// Linux.
 const NOBODY: u32 = 65_534;
 
 pub(in crate::clients) const PASSWORD: &str = "secret";
-/// The account that nothing speaks against.
+/// The account whose connections may be moved without objection.
 pub(in crate::clients) const PLAIN: &str = "plain";
 
-/// MariaDB's accounts: name, host, and what is demanded of them.
+/// MariaDB's accounts: name, host, and requirement.
 const ACCOUNTS: [(&str, &str, &str); 3] =
     [("narrow", "127.0.0.1", ""), ("secure", "%", "REQUIRE SSL"), (PLAIN, "%", "")];
 
-/// A server with TLS. Ends with us.
+/// A server with TLS. It ends when this value is dropped.
 pub(in crate::clients) struct Secured {
     _server: Ours,
-    // Removed after it.
+    // Removed after the server has ended.
     _folder: TempDir,
     pub(in crate::clients) socket: PathBuf,
     pub(in crate::clients) tcp: SocketAddr,
 }
 
 impl Secured {
-    /// Starts one of the two. Needs `openssl`, and MariaDB's or PostgreSQL's own program that makes the data.
+    /// Starts one of the two servers. Needs `openssl`, and the program of MariaDB or PostgreSQL that makes the data
+    /// folder.
     pub(super) fn start(kind: Kind) -> Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
         let tcp = free_address()?;
@@ -48,8 +51,8 @@ impl Secured {
         Self::started(kind, command, folder, socket, tcp)
     }
 
-    /// A MariaDB that lists its sessions to [`PLAIN`]; with `root`, the one of another Debian in that folder, which holds
-    /// the temporary folder too.
+    /// Starts a MariaDB that lists its sessions to [`PLAIN`]. With `root`, starts the MariaDB of another Debian that is
+    /// in this folder; the temporary folder must be in it, too.
     pub(in crate::clients) fn mariadb_that_lists(root: Option<&Path>) -> Result<Self> {
         let folder = tempfile::tempdir().context("cannot make a folder")?;
         let tcp = free_address()?;
@@ -96,18 +99,18 @@ fn mariadb_of(root: Option<&Path>, folder: &Path, tcp: SocketAddr) -> Result<(Co
     Ok((command, folder.join("s.sock")))
 }
 
-/// A program, run with another Debian's folder as its root.
+/// Returns a command for a program that runs with another Debian's folder as its root.
 pub(in crate::clients) fn program_of(root: Option<&Path>, name: &str) -> Command {
     let Some(root) = root else {
         return Command::new(name);
     };
     let mut command = Command::new("chroot");
-    // Its path is not there inside.
+    // The path in TMPDIR does not exist inside that root.
     command.arg(root).arg(name).env_remove("TMPDIR");
     command
 }
 
-/// The path as such a program sees it.
+/// Returns the path as such a program sees it.
 pub(in crate::clients) fn within(root: Option<&Path>, path: &Path) -> PathBuf {
     let inside = root.and_then(|it| path.strip_prefix(it).ok());
     inside.map_or_else(|| path.to_owned(), |it| Path::new("/").join(it))
@@ -159,7 +162,7 @@ fn give_away(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// `cert.pem` and `key.pem` of a name that no client checks.
+/// Makes `cert.pem` and `key.pem` for a name that no client checks.
 fn certificate(folder: &Path) -> Result<()> {
     run(Command::new("openssl")
         .args(["req", "-x509", "-newkey", "rsa:2048", "-nodes"])
@@ -188,12 +191,12 @@ fn run(command: &mut Command) -> Result<()> {
     Ok(())
 }
 
-/// MariaDB needs an option before it runs as root.
+/// Returns an option that MariaDB needs to run as root.
 fn may_be_root() -> Option<&'static str> {
     rustix::process::geteuid().is_root().then_some("--user=root")
 }
 
-/// An address that was free a moment ago.
+/// Returns an address that was free a moment ago.
 fn free_address() -> Result<SocketAddr> {
     let listener = TcpListener::bind("127.0.0.1:0").context("cannot listen on TCP")?;
     listener.local_addr().context("no address")

@@ -1,10 +1,10 @@
-//! The system calls that a fault can meet, and the errors that each can report.
+//! The system calls at which a fault can occur, and the errors that each call can return.
 
 use libc::{EACCES, EBUSY, EDQUOT, EINTR, EINVAL, EIO, EMFILE, ENOLCK, ENOSPC, EPERM, EROFS, c_long};
 
 use super::trace::{Call, Fate};
 
-/// Whether a call changes what is on the disk, or only looks.
+/// Whether a call changes the contents of the disk, or only reads.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Changes,
@@ -12,7 +12,7 @@ enum Kind {
 }
 use Kind::{Changes, Looks};
 
-/// Numbers, names and errors: man pages of section 2. `open` is treated apart.
+/// The calls with number, name and errors, from section 2 of the man pages. `open` is handled separately.
 const CALLS: [(c_long, &str, Kind, &[i32]); 27] = [
     (libc::SYS_openat, "openat", Looks, &[EIO, EACCES, EMFILE]),
     (libc::SYS_openat2, "openat2", Looks, &[EIO, EACCES, EMFILE]),
@@ -45,7 +45,7 @@ const CALLS: [(c_long, &str, Kind, &[i32]); 27] = [
     (libc::SYS_readlinkat, "readlinkat", Looks, &[EIO, EACCES]),
     (libc::SYS_lseek, "lseek", Looks, &[EIO]),
 ];
-/// Those of a call that makes a file.
+/// The errors of a call that creates a file.
 const MAKING: &[i32] = &[ENOSPC, EIO, EDQUOT, EACCES, EROFS, EMFILE];
 
 /// Returns the calls that stop the traced process.
@@ -62,20 +62,21 @@ impl Call {
         self.number == libc::SYS_openat && self.args[2] & libc::O_CREAT as u64 != 0
     }
 
-    /// Whether a fault can meet it: neither a message to a person, nor a call that fails only by a mistake.
+    /// Returns whether a fault can occur at this call. Messages to the user are excluded, and calls that fail only
+    /// because of a programming error.
     pub(super) fn counts(&self) -> bool {
         let is_said = self.number == libc::SYS_write && self.args[0] <= 2;
         let is_copy = self.args[1] == libc::F_DUPFD_CLOEXEC as u64;
         !is_said && (self.number != libc::SYS_fcntl || is_copy)
     }
 
-    /// Whether it prints a message to a person.
+    /// Returns whether this call prints a message to the user.
     pub(super) fn is_said(&self) -> bool {
         self.number == libc::SYS_write && self.args[0] <= 2
     }
 
-    /// Whether the disk may be another one after it: a crash before any other call is the same as one before the next
-    /// of these.
+    /// Returns whether the disk may have changed after this call. A crash before any other call has the same effect as
+    /// a crash before the next call that changes the disk.
     pub(super) fn changes(&self) -> bool {
         self.makes() || self.entry().is_some_and(|it| it.2 == Changes)
     }
@@ -88,10 +89,10 @@ impl Call {
         if self.makes() { "openat, making" } else { self.entry().map_or("?", |it| it.1) }
     }
 
-    /// How it can end otherwise than well, the likeliest first.
+    /// Returns the ways in which this call can fail, the most likely first.
     pub(super) fn fates(&self) -> Vec<Fate> {
         let errors = if self.makes() { MAKING } else { self.entry().map_or(&[][..], |it| it.3) };
-        // Without flags there is nothing that a file system could not know; and a folder that is in use stays.
+        // A `renameat2` without flags works on every file system; and a folder that is in use is not removed.
         let is_plain = self.number == libc::SYS_renameat2 && self.flags == 0;
         let is_of_folder = self.number == libc::SYS_unlinkat && self.args[2] != 0;
         let errors = errors.iter().filter(|it| !(is_plain && **it == EINVAL || is_of_folder && **it == EBUSY));

@@ -1,7 +1,9 @@
-//! The states of a disk after a loss of power: synced data is there, of everything else any part may be missing.
+//! The possible states of a disk after a loss of power: synced data is on the disk, and any part of the other data may
+//! be missing.
 //!
-//! Names of a folder reach the disk in their order, at the latest when the folder is synced; those of two folders in any.
-//! Bytes, owner, rights and attributes of a file reach it when that is synced, or not at all.
+//! The names in a folder reach the disk in the order of their changes, at the latest when the folder is synced. Changes
+//! in two different folders may reach the disk in any order. Bytes, owner, rights and attributes of a file reach the
+//! disk when the file is synced, or not at all.
 
 use std::collections::BTreeMap;
 use std::fs::{self, Permissions};
@@ -11,10 +13,10 @@ use std::path::{Path, PathBuf};
 use anyhow::{Context, Result};
 use rustix::fs::XattrFlags;
 
-/// The attribute that files of a trial have.
+/// The extended attribute that the files of a trial have.
 pub(super) const NOTE: &str = "user.note";
 
-/// A file as it is: all that a switch has to keep.
+/// The state of a file: everything that a switch has to keep.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Held {
     pub(super) bytes: Vec<u8>,
@@ -55,20 +57,20 @@ struct Inode {
     now: Held,
 }
 
-/// Names of a folder, and the number of what each is; whether that is a folder.
+/// The names in a folder. Each has the inode number of its file or folder, and whether it is a folder.
 type Names = BTreeMap<String, (u64, bool)>;
 
-/// A tree of folders with all that may still be missing on the disk.
+/// A tree of folders, with all changes that may still be missing on the disk.
 #[derive(Debug, Clone)]
 pub(super) struct Disk {
     root: PathBuf,
     files: BTreeMap<u64, Inode>,
-    /// Of each folder the names since it was synced: the oldest is on the disk for certain.
+    /// For each folder, its versions since it was synced; the oldest version is certainly on the disk.
     folders: BTreeMap<u64, Vec<Names>>,
 }
 
 impl Disk {
-    /// Everything in the folder is on the disk.
+    /// Makes the state in which everything in the folder is on the disk.
     pub(super) fn synced(root: &Path) -> Result<Self> {
         let mut disk = Self { root: root.to_owned(), files: BTreeMap::new(), folders: BTreeMap::new() };
         disk.see()?;
@@ -77,7 +79,7 @@ impl Disk {
         Ok(disk)
     }
 
-    /// Looks what has changed since.
+    /// Records the changes since the last call.
     pub(super) fn see(&mut self) -> Result<()> {
         self.see_folder(&self.root.clone())
     }
@@ -97,7 +99,7 @@ impl Disk {
             let made = Held { mode: 0o600, owner: now.owner, ..Held::default() };
             self.files.entry(stat.ino()).or_insert(Inode { synced: made, now: Held::default() }).now = now;
         }
-        // A folder that was just made has nothing in it.
+        // The first version of a new folder is empty.
         let seen = self.folders.entry(fs::metadata(path)?.ino()).or_insert_with(|| vec![Names::new()]);
         if seen.last() != Some(&names) {
             seen.push(names);
@@ -105,7 +107,7 @@ impl Disk {
         Ok(())
     }
 
-    /// A file or folder was synced by the process that has it under this number.
+    /// Records that a process has synced the file or folder with this descriptor.
     pub(super) fn sync(&mut self, pid: i32, fd: u64) -> Result<()> {
         let ino = fs::metadata(format!("/proc/{pid}/fd/{fd}"))?.ino();
         if let Some(seen) = self.folders.get_mut(&ino) {
@@ -116,8 +118,8 @@ impl Disk {
         Ok(())
     }
 
-    /// Lays down what the disk holds after a loss of power: `choose` draws a number below the one that it is given. The
-    /// folders of `root` that were there from the beginning stay themselves.
+    /// Writes a state that the disk may have after a loss of power. `choose` draws a number below its argument. Folders
+    /// of `root` that existed from the beginning are kept, not made again.
     pub(super) fn lose(&self, choose: &mut dyn FnMut(usize) -> usize) -> Result<()> {
         let ino = fs::metadata(&self.root)?.ino();
         self.lay_out(ino, &self.root, choose)

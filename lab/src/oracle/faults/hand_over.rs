@@ -1,5 +1,5 @@
-//! The processes of `run`, each killed before any of its calls, or with a call that fails: the program gets all its
-//! answers, or ends with looptax, and no process hangs or stays.
+//! Tests the processes of `run`: each is killed before any of its calls, or one of its calls fails. The program must
+//! get all its answers, or end together with looptax, and no process may hang or remain.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read, Write};
@@ -19,12 +19,12 @@ use nix::unistd::{ForkResult, Pid, fork};
 
 use super::trace::{self, End, Fate};
 
-/// The program's exit code after all its answers.
+/// The program's exit code after it has got all its answers.
 const ANSWERED: i32 = 7;
-/// looptax's exit code if it did not start the program, or cannot go on.
+/// looptax's exit code if it did not start the program, or cannot continue.
 const FAILED: i32 = 125;
 
-/// Numbers, names and errors: man pages of section 2.
+/// The calls with number, name and errors, from section 2 of the man pages.
 const CALLS: [(c_long, &str, &[i32]); 24] = [
     (libc::SYS_clone, "clone", &[EAGAIN]),
     (libc::SYS_clone3, "clone3", &[EAGAIN]),
@@ -39,7 +39,8 @@ const CALLS: [(c_long, &str, &[i32]); 24] = [
     (libc::SYS_pidfd_send_signal, "pidfd_send_signal", &[EPERM]),
     (libc::SYS_process_vm_readv, "process_vm_readv", &[EPERM]),
     (libc::SYS_process_vm_writev, "process_vm_writev", &[EPERM]),
-    // Of the listener; an answer that is refused, or a call that is gone, cannot be made up.
+    // Requests to the seccomp listener have their own list of errors. A refused answer, or a call that no longer
+    // exists, cannot be simulated.
     (libc::SYS_ioctl, "ioctl", &[]),
     (libc::SYS_sendmsg, "sendmsg", &[EINTR, ENOMEM]),
     (libc::SYS_recvmsg, "recvmsg", &[EINTR, ENOMEM]),
@@ -53,14 +54,14 @@ const CALLS: [(c_long, &str, &[i32]); 24] = [
     (libc::SYS_write, "write", &[EIO]),
 ];
 
-/// Errors of requests of the listener: kernel/seccomp.c.
+/// Requests to the seccomp listener, and their errors: kernel/seccomp.c.
 const REQUESTS: [(u64, &[i32]); 2] =
     [(libc::SECCOMP_IOCTL_NOTIF_RECV, &[EINTR, ENOENT]), (libc::SECCOMP_IOCTL_NOTIF_ADDFD, &[ENOMEM, EMFILE])];
 
-/// A call's number, and what an `ioctl` asks for.
+/// A call's number, and the request of an `ioctl`.
 type Made = (c_long, u64);
 
-/// A server at an address and a socket, in its own process.
+/// A server in its own process, with a TCP address and a socket.
 pub(super) struct Ground {
     server: Pid,
     tcp: SocketAddr,
@@ -76,7 +77,7 @@ impl Drop for Ground {
     }
 }
 
-/// At which call of which process or thread, by the order in which they are made.
+/// A fault: the process or thread, by the order of their first calls, and the number of the call in it.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Fault {
     order: usize,
@@ -92,21 +93,21 @@ pub(super) struct Played {
 }
 
 impl Ground {
-    /// Starts the server. Call it while this process has one thread.
+    /// Starts the server. Call this while this process has only one thread.
     pub(super) fn start(folder: &Path) -> Result<Self> {
         let features = probe(Switches::default()).context("`run` does not work on this machine")?;
         let socket = folder.join("server.sock");
         let (at_tcp, at_socket) = (TcpListener::bind("127.0.0.1:0")?, UnixListener::bind(&socket)?);
         let tcp = at_tcp.local_addr()?;
-        // SAFETY: this process has one thread; the child goes no further than this block.
+        // SAFETY: this process has one thread; the child does not leave this block.
         let server = match unsafe { fork() }? {
             ForkResult::Parent { child } => child,
             ForkResult::Child => {
-                // SAFETY: only numbers; it ends with the oracle.
+                // SAFETY: only numbers are passed. The child ends together with the oracle.
                 unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) };
                 thread::spawn(move || at_tcp.incoming().flatten().for_each(|it| drop(thread::spawn(|| echo(it)))));
                 at_socket.incoming().flatten().for_each(|it| drop(thread::spawn(|| echo(it))));
-                // SAFETY: a number.
+                // SAFETY: only a number is passed.
                 unsafe { libc::_exit(0) }
             }
         };
@@ -163,7 +164,8 @@ impl Ground {
             calls[order].push(made);
             n_steps += 1;
             let fault = faults.iter().find(|it| (it.order, it.at) == (order, at));
-            // An error that the call cannot have comes of processes that went another way this time.
+            // In another run, the processes may make their calls in a different order; then the call cannot return this
+            // error, and nothing is changed.
             let can = |fate: &Fate| *fate == Fate::Kills || fates(made).contains(fate);
             let fate = fault.map(|it| it.fate).filter(can).unwrap_or(Fate::Passes);
             if fate == Fate::Kills {
@@ -173,9 +175,9 @@ impl Ground {
         })?;
         let is_fine = match end {
             End::Hung => false,
-            // The program has all its answers, or never ran; killed, it ends with the killed process.
+            // The program got all its answers, or never ran. If a process is killed, the program may be killed with it.
             End::Exited(ANSWERED | FAILED) => true,
-            // A thread of the watchdog, which answers after the supervisor, is it as well.
+            // looptax is also killed if the fault kills a thread of the watchdog, which answers after the supervisor.
             End::Killed => n_kills.contains(&0) || n_kills.len() > 1,
             End::Exited(_) => faults.len() > 1 || !n_kills.is_empty() && programs.is_empty(),
         };
@@ -195,7 +197,7 @@ impl Ground {
         (0..=dice.below(2)).map(|_| one(dice)).collect()
     }
 
-    /// Every fault of every call, one at a time.
+    /// Returns every fault of every call, one at a time.
     pub(super) fn every(&self) -> impl Iterator<Item = Fault> {
         let at = self
             .n_calls

@@ -1,9 +1,9 @@
-//! Faults of every system call: the engine of a switch, the spool of reports and the processes of `run` under a tracer
-//! that lets their calls fail one by one, kills them between two, or takes the power away.
+//! Faults at every system call. The engine of a switch, the spool of reports and the processes of `run` run under a
+//! tracer that makes their calls fail one by one, kills the processes between two calls, or simulates a loss of power.
 //!
-//! `trace` stops the calls of a process, `calls` says which errors each can have, `disk` what a disk holds after a loss of
-//! power; `switch` and `spool` are trials: what is done, and what must hold after any fault; `hand_over` is that of several
-//! processes.
+//! `trace` stops the calls of a process, `calls` lists the errors that each call can return, and `disk` computes the
+//! possible states of a disk after a loss of power. `switch` and `spool` are trials: the work, and the conditions that
+//! must hold after any fault. `hand_over` is a trial with several processes.
 
 mod calls;
 mod disk;
@@ -28,9 +28,9 @@ use self::switch::Switching;
 use self::trace::{Call, Fate};
 use self::trial::{Ended, Trial};
 
-/// Seeds of `--short`, and the steps of each.
+/// Number of seeds of `--short`, and of the steps of each seed.
 const SHORT: (u64, u64) = (10, 20_000);
-/// More choices than two losses of power leave.
+/// More choices than two losses of power need.
 const MOST_DRAWN: usize = 64;
 
 /// More calls than any trial makes.
@@ -42,10 +42,10 @@ pub(crate) struct Options {
     /// The seed of the faults
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// System calls that succeed or fail, at least
+    /// Lowest number of system calls that succeed or fail
     #[arg(long, default_value_t = 100_000)]
     steps: u64,
-    /// Ten seeds, few steps each
+    /// Use ten seeds, with few steps each
     #[arg(long, conflicts_with_all = ["steps", "every"])]
     short: bool,
     /// Every fault of every call and every state after a loss of power, one at a time; and any two faults of a switch
@@ -60,12 +60,13 @@ pub(crate) struct Options {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Meets(Fate),
-    /// From here to the end of its process every call that changes something fails with this error, if it can have it.
+    /// From this call to the end of the process, every call that changes something fails with this error, if it can
+    /// return it.
     Stays(i32),
     Power,
 }
 
-/// The event at one call, counted over all phases.
+/// An event at one call; calls are counted over all phases.
 #[derive(Debug, Clone, Copy)]
 struct Fault {
     at: usize,
@@ -77,7 +78,7 @@ struct Played {
     wrong: Vec<String>,
 }
 
-/// Numbers below limits: drawn, or all that there are, one combination after the other.
+/// Numbers, each below a limit. They are drawn at random, or run through all combinations, one after the other.
 #[derive(Debug, Default)]
 struct Odometer {
     digits: Vec<(usize, usize)>,
@@ -95,7 +96,7 @@ impl Odometer {
         digit.0
     }
 
-    /// Goes on; false after the last combination.
+    /// Sets the next combination; returns false after the last one.
     fn turn(&mut self) -> bool {
         self.at = 0;
         while let Some((digit, n)) = self.digits.pop() {
@@ -108,7 +109,7 @@ impl Odometer {
     }
 }
 
-/// The folder of the trials, and how many calls and cases there were.
+/// The folder of the trials, and the number of calls and cases so far.
 struct Ground {
     folder: TempDir,
     n_steps: u64,
@@ -118,7 +119,7 @@ struct Ground {
 
 impl Ground {
     fn new() -> Result<Self> {
-        // In memory a sync costs nothing.
+        // In memory, a sync costs nothing.
         let memory = Path::new("/dev/shm");
         let folder = if memory.is_dir() { TempDir::new_in(memory)? } else { TempDir::new()? };
         Ok(Self { folder, n_steps: 0, n_cases: 0, wrong: Vec::new() })
@@ -128,7 +129,7 @@ impl Ground {
         self.folder.path().join("root")
     }
 
-    /// Plays a trial with faults, and judges it.
+    /// Runs a trial with faults, and judges the result.
     fn play(&mut self, trial: &dyn Trial, faults: &[Fault], choose: &mut dyn FnMut(usize) -> usize) -> Result<Played> {
         let root = self.root();
         if root.exists() {
@@ -191,7 +192,7 @@ impl Ground {
         Ok(Played { calls, wrong })
     }
 
-    /// The same, noted where something is wrong.
+    /// Runs and judges a trial like `play`, and records the case if something is wrong.
     fn hold(
         &mut self,
         (idx, trial): (usize, &dyn Trial),
@@ -237,7 +238,7 @@ fn told(fault: Fault, calls: &[Call]) -> String {
     format!("call {} ({name}) {what}", fault.at)
 }
 
-/// A case in a word: trial, faults, and what was chosen.
+/// Returns a case as a short text: trial, faults, and choices.
 fn written(idx: usize, faults: &[Fault], odometer: &Odometer) -> String {
     let fault = |it: &Fault| match it.what {
         What::Meets(Fate::Fails(errno)) => format!("{}e{errno}", it.at),
@@ -282,9 +283,9 @@ fn trials(is_told: bool) -> Vec<Box<dyn Trial>> {
     all
 }
 
-/// Fails if a fault leaves something between, lost, hanging or left behind.
+/// Fails if a fault leaves a file in an intermediate state, loses data, makes a process hang, or leaves files behind.
 pub(super) fn run(options: &Options) -> Result<()> {
-    // Tracer and child take turns: on one core none wakes another.
+    // The tracer and the child run alternately; on one core, neither has to wake the other on another core.
     let mut one = rustix::thread::CpuSet::new();
     one.set(rustix::thread::sched_getcpu());
     rustix::thread::sched_setaffinity(None, &one)?;
@@ -320,7 +321,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// One or two faults at calls of a trial, drawn until there were enough steps.
+/// Tests one or two random faults at calls of a trial, until the required number of steps is reached.
 fn drawn(
     ground: &mut Ground,
     trials: &[Box<dyn Trial>],
@@ -364,7 +365,7 @@ fn draw(dice: &mut Dice, calls: &[Call]) -> Fault {
     Fault { at, what }
 }
 
-/// The error as one that stays, if it can: a full disk does, a signal does not.
+/// Returns the error as a lasting error, if it can last: a full disk can, a signal cannot.
 fn staying(call: &Call, fate: Fate) -> Option<What> {
     match fate {
         Fate::Fails(errno) if call.changes() && errno != libc::EINTR => Some(What::Stays(errno)),
@@ -372,7 +373,7 @@ fn staying(call: &Call, fate: Fate) -> Option<What> {
     }
 }
 
-/// Every fault of every call, one at a time; then any two.
+/// Tests every fault of every call, one at a time; then any two faults.
 fn every(ground: &mut Ground, trials: &[Box<dyn Trial>]) -> Result<()> {
     for (idx, trial) in trials.iter().enumerate() {
         let trial = (idx, &**trial);
@@ -409,7 +410,7 @@ fn every(ground: &mut Ground, trials: &[Box<dyn Trial>]) -> Result<()> {
     Ok(())
 }
 
-/// A call that changes something fails, or is the last one.
+/// Returns the faults at a call: it returns its most likely error, or the process is killed before it.
 fn plain(at: usize, call: &Call) -> impl Iterator<Item = Fault> {
     let fates = call.fates().into_iter().take(1).chain([Fate::Kills]);
     fates.filter(|_| call.changes()).map(move |it| Fault { at, what: What::Meets(it) })

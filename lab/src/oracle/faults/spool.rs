@@ -1,4 +1,5 @@
-//! Reports of two runs through a spool to a collector that is a folder: each that was kept arrives, whole and once.
+//! Reports of two runs pass through a spool to a collector that is a folder. Each report that was kept must arrive,
+//! complete and once.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,7 +13,7 @@ use super::trial::{Ended, Trial};
 
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spooling {
-    /// Errors are printed.
+    /// Whether errors are printed.
     pub(super) is_told: bool,
 }
 
@@ -38,7 +39,7 @@ fn spool(root: &Path) -> (Spool, PathBuf) {
     (Spool::new(&root.join("spool"), &collector.display().to_string()), collector)
 }
 
-/// As `fleet send` sends what waits.
+/// Sends the waiting reports as `fleet send` does.
 fn send(root: &Path) -> Result<()> {
     let (spool, collector) = spool(root);
     let destination = Destination::parse(&collector.display().to_string()).ok().context("a folder")?;
@@ -69,7 +70,7 @@ impl Trial for Spooling {
         let (spool, _) = spool(root);
         let done = spool.make().and_then(|()| spool.keep(&batch(phase))).map_err(anyhow::Error::from);
         if done.is_ok() {
-            // That it is kept, for the one who traces.
+            // This empty write shows the tracer that the report is kept.
             let _said = nix::unistd::write(std::io::stdout(), b"");
         }
         match done.and_then(|()| send(root)) {

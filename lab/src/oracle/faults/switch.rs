@@ -1,6 +1,8 @@
-//! A switch of two files, or of one and one that is made, and the next start after it: an undo or a finish.
+//! A switch of two files, or of one existing file and one new file, and the next start of looptax after it: an undo or
+//! a finish.
 //!
-//! The invariants are judged by the files' own bytes, owners, rights and attributes, and by what the next start lists.
+//! The conditions are checked with the files' own bytes, owners, rights and attributes, and with the list that the next
+//! start reads.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -23,15 +25,15 @@ use super::trial::{Ended, Trial};
 const WITHIN: Duration = Duration::from_secs(5);
 const NAMES: [&str; 2] = ["a.env", "b.env"];
 
-/// How the process of a phase ends.
+/// The exit codes of the process of a phase.
 mod code {
-    /// The new files are there; of an undo the old ones.
+    /// The new files are in place; after an undo, the old files.
     pub(super) const DONE: i32 = 0;
     pub(super) const PUT_BACK: i32 = 1;
-    /// It failed, and says that nothing was changed.
+    /// The switch failed, and reports that nothing was changed.
     pub(super) const UNCHANGED: i32 = 2;
     pub(super) const FAILED: i32 = 3;
-    /// It failed, and says that the old files are not back.
+    /// The switch failed, and reports that the old files were not restored.
     pub(super) const NOT_PUT_BACK: i32 = 4;
     pub(super) const NOTHING_TO_DO: i32 = 5;
 }
@@ -39,13 +41,13 @@ mod code {
 #[derive(Debug, Clone, Copy)]
 #[expect(clippy::struct_excessive_bools, reason = "each is so or not, by itself")]
 pub(super) struct Switching {
-    /// Nothing shows that it works, so that the old files come back.
+    /// Whether the proof fails, so that the old files are restored.
     pub(super) fails: bool,
-    /// The second file is made with its folder.
+    /// Whether the switch creates the second file and its folder.
     pub(super) makes: bool,
-    /// The next start writes what is left, and does not undo it.
+    /// Whether the next start finishes the interrupted switch instead of undoing it.
     pub(super) finishes: bool,
-    /// Errors are printed.
+    /// Whether errors are printed.
     pub(super) is_told: bool,
 }
 
@@ -82,7 +84,7 @@ enum Is {
 }
 
 impl Switching {
-    /// How many of [`Self::all`] have two files; these come first.
+    /// How many of the switches in [`Self::all`] have two existing files; these come first.
     pub(super) const N_OF_TWO_FILES: usize = 4;
 
     pub(super) fn all() -> Vec<Self> {
@@ -96,7 +98,7 @@ impl Switching {
         Kept::in_data_folder(&root.join("data"))
     }
 
-    /// The files, with what each holds before and after.
+    /// Returns the files, with the state of each before and after the switch.
     fn files(self, root: &Path) -> Vec<(PathBuf, Option<Held>, Held)> {
         let owner = if rustix::process::geteuid().is_root() {
             [33, 33]
@@ -167,7 +169,7 @@ impl Switching {
         }
     }
 
-    /// Does what a user does with `--undo last`, or `--finish`.
+    /// Does the same as a user with `--undo last`, or `--finish`.
     fn next_start(self, root: &Path) -> i32 {
         let kept = Self::kept(root);
         let Ok((known, _)) = list(&kept) else {
@@ -200,7 +202,7 @@ impl Switching {
         }
     }
 
-    /// Old or new of each file; the words where one is between.
+    /// Returns for each file whether it is old or new, and messages about files in an intermediate state.
     fn look(self, root: &Path) -> Result<(Vec<Is>, Vec<String>)> {
         let (mut all, mut wrong) = (Vec::new(), Vec::new());
         for (path, old, new) in self.files(root) {
@@ -258,7 +260,8 @@ impl Trial for Switching {
         let standing = known.last().map(|it| it.standing);
         let fits = match standing {
             None | Some(SwitchStanding::Planned | SwitchStanding::PutBack | SwitchStanding::Undone) => is_all(Is::Old),
-            // An undo whose journal took no more notes is still done, and reports so.
+            // An undo is complete even if its journal could not record it. The journal then still reports the switch as
+            // moved.
             Some(SwitchStanding::Moved | SwitchStanding::Unproved) => is_all(Is::New) || phase > 0 && is_all(Is::Old),
             Some(SwitchStanding::Interrupted) => true,
             Some(_) => false,
@@ -283,8 +286,8 @@ impl Trial for Switching {
         Ok(wrong)
     }
 
-    /// A next start without any fault: the standing switch is taken back, and nothing is left; then another switch
-    /// works.
+    /// Starts looptax again without a fault: the existing switch must be undone, and nothing must be left; then another
+    /// switch must work.
     fn settle(&self, root: &Path, _: &[Ended]) -> Result<Vec<String>> {
         let kept = Self::kept(root);
         let back = |wrong: &mut Vec<String>| -> Result<()> {
@@ -330,7 +333,7 @@ impl Trial for Switching {
     }
 }
 
-/// The names in a folder, in their order.
+/// Returns the names in a folder, sorted.
 pub(super) fn names(folder: &Path) -> Result<BTreeSet<String>> {
     let mut names = BTreeSet::new();
     for entry in fs::read_dir(folder)? {

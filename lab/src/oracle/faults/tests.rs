@@ -1,11 +1,11 @@
-//! Faults that once did harm, each with all its kind.
+//! Faults that once caused damage; each test runs all faults of the same kind.
 
 use super::*;
 
 const FAILS: What = What::Meets(Fate::Fails(libc::EIO));
 const DIES: What = What::Meets(Fate::Kills);
 
-/// Lets each call of a kind meet the same fault, of a switch that this picks, or of the spool.
+/// Makes the same fault occur at each call of a kind, in the switch that `which` chooses, or else in the spool.
 #[track_caller]
 fn check(which: fn(Switching) -> bool, of: fn(&Call) -> bool, what: What) {
     let trial: Box<dyn Trial> = match Switching::all().into_iter().find(|it| which(*it)) {
@@ -29,44 +29,47 @@ fn check(which: fn(Switching) -> bool, of: fn(&Call) -> bool, what: What) {
     assert!(ground.wrong.is_empty(), "{:?}", ground.wrong);
 }
 
-/// A folder that was not synced to the disk left a new file behind, of a switch that was reported as put back.
+/// A folder was not synced to the disk, so a new file remained after a switch that was reported as undone.
 #[test]
 fn r50_a_file_whose_new_name_is_not_on_the_disk_is_put_back() {
     check(|it| !it.makes && !it.fails, Call::is_sync, FAILS);
 }
 
-/// A disk that was full for good left a new file behind, and the hint said that nothing was changed.
+/// A disk that stayed full left a new file in place, while the hint said that nothing was changed.
 #[test]
 fn r50_who_cannot_put_back_does_not_say_that_nothing_was_changed() {
     check(|it| !it.makes && !it.fails, Call::is_sync, What::Stays(libc::ENOSPC));
 }
 
-/// The folder of the first switch of all was not synced into the one above it: after a loss of power there was no journal.
+/// The folder of the first switch was not synced into its parent folder: after a loss of power, the journal was
+/// missing.
 #[test]
 fn r50_the_journal_of_the_first_switch_outlasts_a_loss_of_power() {
     check(|it| !it.makes && !it.fails, Call::is_sync, What::Power);
 }
 
-/// Files that were written before there was a plan stayed for good, with passwords in them.
+/// Files that were written before there was a plan remained forever, with passwords in them.
 #[test]
 fn r50_the_next_switch_takes_away_what_a_killed_one_laid_down() {
     check(|it| !it.makes && it.finishes, Call::changes, DIES);
 }
 
-/// A made file that could not be read for a moment was taken for another's, and the switch was called undone.
+/// A created file that could not be read for a moment was treated as another program's file, and the switch was
+/// reported as undone.
 #[test]
 fn r50_a_made_file_that_cannot_be_read_is_not_said_to_be_away() {
     check(|it| it.makes && it.fails, |it| it.name() == "read", FAILS);
 }
 
-/// Neighbours of reports stayed where a run was killed, and the spool's folder was not synced into the one above it.
+/// Temporary files of reports remained after a run was killed, and the spool's folder was not synced into its parent
+/// folder.
 #[test]
 fn r50_a_killed_run_leaves_nothing_in_spool_and_collector() {
     check(|_| false, Call::changes, DIES);
     check(|_| false, Call::changes, What::Power);
 }
 
-/// Else the tests above would prove nothing.
+/// Without this check, the tests above would prove nothing.
 #[test]
 fn what_is_lost_of_a_file_that_nobody_synced_is_found() {
     struct Careless;
@@ -106,6 +109,6 @@ fn what_is_lost_of_a_file_that_nobody_synced_is_found() {
             break;
         }
     }
-    // The name is there, and its bytes are not.
+    // The name is on the disk, but its bytes are not.
     assert!(found.contains(&String::new()), "{found:?}");
 }

@@ -1,7 +1,7 @@
-//! A process whose system calls stop one by one, so that each can be let pass, fail, or be the last one.
+//! Runs a process whose system calls are stopped one by one. Each call can then be allowed, fail, or be the last one.
 //!
-//! The child is forked, puts a filter over itself that reports some calls, and does its work; this process is its
-//! tracer (ptrace(2)) and that of all that comes from it.
+//! The child is forked, installs a filter that reports some calls, and does its work. This process traces the child and
+//! all processes that the child starts (ptrace(2)).
 
 use std::collections::BTreeSet;
 use std::time::Duration;
@@ -13,32 +13,32 @@ use nix::sys::signal::{Signal, kill};
 use nix::sys::wait::{WaitPidFlag, WaitStatus, waitpid};
 use nix::unistd::{ForkResult, Pid, fork};
 
-/// How long nothing may happen before the processes count as hanging.
+/// Time without any event after which the processes count as hanging.
 const PATIENCE: Duration = Duration::from_secs(20);
 const PAUSE: Duration = Duration::from_micros(100);
 
-/// A call that waits for its fate.
+/// A stopped call that waits for a decision.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Call {
     pub(super) pid: i32,
     pub(super) number: i64,
     pub(super) args: [u64; 3],
-    /// The last one: flags of `renameat2`.
+    /// The last argument: the flags of `renameat2`.
     pub(super) flags: u64,
 }
 
-/// The number that is not a call: the process has become another program.
+/// The number that stands for an exec instead of a call: the process now runs another program.
 pub(super) const EXECUTED: i64 = -1;
 
-/// The fate of a call.
+/// The decision about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Fate {
     Passes,
-    /// It is not made, and reports this error.
+    /// The call is not made, and returns this error.
     Fails(i32),
-    /// It is made with half of its bytes.
+    /// The call is made with half of its bytes.
     IsShort,
-    /// Its process is killed before it is made.
+    /// The process is killed before the call is made.
     Kills,
 }
 
@@ -46,17 +46,18 @@ pub(super) enum Fate {
 pub(super) enum End {
     Exited(i32),
     Killed,
-    /// Nothing happened for a long time; all was killed.
+    /// No event happened for a long time; all processes were killed.
     Hung,
 }
 
-/// Runs `work` in a child; `decide` is asked about each call of these numbers. Its exit code is what `work` gives.
+/// Runs `work` in a child and calls `decide` for each call with one of these numbers. The child's exit code is the
+/// result of `work`.
 pub(super) fn run(
     numbers: impl Iterator<Item = i64>,
     work: impl FnOnce() -> i32,
     decide: &mut dyn FnMut(Call) -> Result<Fate>,
 ) -> Result<End> {
-    // SAFETY: this process has one thread; the child goes no further than the closure.
+    // SAFETY: this process has one thread; the child does not leave the closure.
     let child = match unsafe { fork() }.context("fork")? {
         ForkResult::Parent { child } => child,
         ForkResult::Child => {
@@ -64,7 +65,7 @@ pub(super) fn run(
                 && nix::sys::signal::raise(Signal::SIGSTOP).is_ok()
                 && filter(numbers).is_ok();
             let code = if ready { work() } else { 99 };
-            // SAFETY: a number; nothing of the parent's is dropped or flushed.
+            // SAFETY: only a number is passed; nothing that belongs to the parent is dropped or flushed.
             unsafe { libc::_exit(code) }
         }
     };
@@ -85,7 +86,8 @@ pub(super) fn run(
 fn follow(child: Pid, decide: &mut dyn FnMut(Call) -> Result<Fate>) -> Result<End> {
     let (mut alive, mut end) = (BTreeSet::from([child]), None);
     let mut greeted = BTreeSet::from([child]);
-    // One process is waited for by the kernel; of several one may hang.
+    // With one process, the wait in the kernel is enough. With several processes, one may hang, so this loop counts the
+    // idle time.
     let mut idle = Duration::ZERO;
     while !alive.is_empty() {
         let is_one = alive.len() == 1 && end.is_none();
@@ -144,7 +146,7 @@ fn follow(child: Pid, decide: &mut dyn FnMut(Call) -> Result<Fate>) -> Result<En
     end.context("the child has no end")
 }
 
-/// Decides about a call that waits. An error of ptrace's means that the process is gone.
+/// Decides about a stopped call. An error of ptrace means that the process no longer exists.
 #[cfg(target_arch = "x86_64")]
 fn met(pid: Pid, decide: &mut dyn FnMut(Call) -> Result<Fate>) -> Result<()> {
     let Ok(mut registers) = ptrace::getregs(pid) else { return Ok(()) };
@@ -179,7 +181,7 @@ fn met(_: Pid, _: &mut dyn FnMut(Call) -> Result<Fate>) -> Result<()> {
     bail!("looptax does not know the registers of this machine: run it on x86_64")
 }
 
-/// Puts the filter over this process.
+/// Installs the filter for this process.
 fn filter(numbers: impl Iterator<Item = i64>) -> Result<()> {
     #[derive(Clone, Copy, PartialEq)]
     struct Met;
@@ -188,7 +190,7 @@ fn filter(numbers: impl Iterator<Item = i64>) -> Result<()> {
     steps.extend([Step::Return(libc::SECCOMP_RET_ALLOW), Step::Here(Met), Step::Return(libc::SECCOMP_RET_TRACE)]);
     let mut program = assemble(&steps);
     let filter = libc::sock_fprog { len: program.len() as u16, filter: program.as_mut_ptr() };
-    // SAFETY: the structure and the program that it points to live; the kernel copies both.
+    // SAFETY: the structure and the filter program that it points to are valid during the call; the kernel copies both.
     let result = unsafe {
         libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
         libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, 0, &raw const filter)

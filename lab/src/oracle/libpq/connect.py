@@ -1,6 +1,6 @@
-"""Connects with one libpq: connect.py LIBRARY, a connection string a line in, `ok` or the reason a line out.
+"""Connects with one libpq: connect.py LIBRARY. Reads a connection string per line, and prints `ok` or the reason.
 
-The first line out is the library's version and the names of its parameters. Called by `cargo lab oracle libpq`.
+The first line of output is the library's version and the names of its parameters. Called by `cargo lab oracle libpq`.
 """
 
 import ctypes

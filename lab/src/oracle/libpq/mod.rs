@@ -1,6 +1,7 @@
-//! `cargo lab oracle libpq`: random parameters of libpq, and whether `looptax check` says what libpq 13 to 18 do.
+//! `cargo lab oracle libpq`: random parameters of libpq. Checks whether `looptax check` predicts what libpq 13 to 18
+//! do.
 //!
-//! The libraries are those in the wheels of psycopg.
+//! The libraries come from the wheels of psycopg.
 
 use std::fs;
 use std::io::{BufRead, BufReader, Write};
@@ -19,15 +20,15 @@ use crate::workspace::{debug_looptax, root, run_to_success};
 /// Options of `libpq`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct Options {
-    /// Connections, each with every library over both transports
+    /// Number of connections; each is made with every library over both transports
     #[arg(long, default_value_t = 200)]
     connections: usize,
-    /// The seed of the random numbers; another one each time if not given
+    /// The seed of the random numbers; random if not given
     #[arg(long)]
     seed: Option<u64>,
 }
 
-/// Wheels, and which libpq is in each.
+/// Wheels, and the version of libpq in each.
 const WHEELS: [(&str, u32); 6] = [
     ("psycopg2-binary==2.9.1", 13),
     ("psycopg2-binary==2.9.3", 14),
@@ -36,10 +37,10 @@ const WHEELS: [(&str, u32); 6] = [
     ("psycopg2-binary==2.9.11", 17),
     ("psycopg-binary==3.3.1", 18),
 ];
-/// A Python for which all of them are available; the libraries do not need a Python.
+/// A Python version for which all wheels are available; the libraries themselves do not need Python.
 const PYTHON: &str = "3.10";
 
-/// Parameters with values that somebody may write.
+/// Parameters with values that users may write.
 const WORDS: [&str; 22] = [
     "channel_binding=require",
     "channel_binding=prefer",
@@ -64,15 +65,15 @@ const WORDS: [&str; 22] = [
     "tcp_user_timeout=1000",
     "target_session_attrs=read-write",
 ];
-/// How the socket's line asks.
+/// The authentication methods that the server requests over the socket.
 const METHODS: [&str; 5] = ["trust", "scram-sha-256", "md5", "password", "peer map=m"];
-/// A role whose password is kept for SCRAM.
+/// A role whose password is stored for SCRAM.
 const ROLE: &str = "bob";
 
-/// One libpq, in its own process.
+/// A version of libpq, running in its own process.
 struct Library {
     major: u32,
-    /// `name=VARIABLE` of each parameter.
+    /// `name=VARIABLE` for each parameter.
     parameters: Vec<String>,
     process: Child,
     lines: BufReader<ChildStdout>,
@@ -123,7 +124,7 @@ impl Drop for Library {
     }
 }
 
-/// Runs it; fails at the first answer that no library bears out.
+/// Runs the comparison; fails at the first answer of looptax that a library contradicts.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let coin = Coin::new(options.seed)?;
     println!("seed {}", coin.seed);
@@ -166,7 +167,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Reads the answer of `looptax check`; `None` if it does not know.
+/// Returns the answer of `looptax check`; `None` if it does not know the answer.
 fn said(live: &Live, words: &[&str]) -> Result<Option<bool>> {
     let url = format!("postgres://{ROLE}:right@127.0.0.1:{}/{ROLE}?{}", live.port(), words.join("&"));
     let mut command = Command::new(debug_looptax()?);
@@ -178,7 +179,7 @@ fn said(live: &Live, words: &[&str]) -> Result<Option<bool>> {
     })
 }
 
-/// Every parameter that the library has is in the table, with its variable.
+/// Checks that every parameter of the library is in looptax's table, with its environment variable.
 fn hold_names(library: &Library) -> Result<()> {
     for pair in &library.parameters {
         let (name, variable) = pair.split_once('=').unwrap_or((pair, ""));
@@ -197,7 +198,7 @@ fn hold_names(library: &Library) -> Result<()> {
     Ok(())
 }
 
-/// Downloads the wheel once, and starts its library.
+/// Downloads the wheel if it is missing, and starts its library.
 fn library(wheel: &str, major: u32) -> Result<Library> {
     let folder = root()?.join("target/libpq").join(major.to_string());
     if !folder.is_dir() {

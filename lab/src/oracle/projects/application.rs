@@ -1,4 +1,4 @@
-//! A project's application: its files, its start and its end, and what it wrote down of each question.
+//! A project's application: this file writes its files, starts it, ends it, and reads its log of requests.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -14,16 +14,16 @@ use super::program::Programs;
 use crate::coin::Coin;
 use crate::servers::wait_until;
 
-/// `www-data` of Debian.
+/// User id of `www-data` on Debian.
 const UID: u32 = 33;
 
-/// An answer, or what the application got in its place.
+/// A request of the application, and its result.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Asked {
     pub(super) at_s: f64,
-    /// Which server, as the program calls it.
+    /// The name that the program gives to the server.
     pub(super) name: String,
-    /// Over the socket or TCP, as the server sees it; or the error.
+    /// The transport that the server reports, socket or TCP; or the error.
     pub(super) way: Result<Way, String>,
 }
 
@@ -33,13 +33,13 @@ pub(super) enum Way {
     Tcp,
 }
 
-/// The folder of a project with a program that runs in it.
+/// The folder of a project, with a program that runs in it.
 pub(super) struct Application {
     /// The project's own files.
     pub(super) project: PathBuf,
-    /// The files beside them: log, process id, sign of life.
+    /// The folder of the other files: log, process id, and a file that shows that the application should run.
     beside: PathBuf,
-    /// The command that has it read its configuration again.
+    /// The command that makes the application read its configuration again.
     pub(super) reload: String,
 }
 
@@ -85,13 +85,13 @@ impl Application {
         fs::read_to_string(self.beside.join("pid")).ok()?.trim().parse().ok()
     }
 
-    /// Its log so far, oldest first.
+    /// Returns the log so far, oldest request first.
     pub(super) fn log(&self) -> Vec<Asked> {
         let text = fs::read_to_string(self.beside.join("log")).unwrap_or_default();
         text.lines().filter_map(asked).collect()
     }
 
-    /// Its output, and the end of its log, for a person.
+    /// Returns the application's output and the end of its log, for error messages.
     pub(super) fn last_words(&self) -> String {
         let end_of = |name: &str, n_lines: usize| {
             let text = fs::read(self.beside.join(name)).unwrap_or_default();
@@ -102,7 +102,8 @@ impl Application {
         format!("{}\n{}", end_of("output", 10), end_of("log", 12))
     }
 
-    /// Waits until it was answered so often, or for so long; gives what it got since then.
+    /// Waits until the application has made `n_asked` requests since `since_s` and `at_least` has passed, or until
+    /// `at_most` has passed. Returns the requests since `since_s`.
     pub(super) fn wait_for(&self, since_s: f64, n_asked: usize, at_least: Duration, at_most: Duration) -> Vec<Asked> {
         let begun = now_s();
         loop {
@@ -115,11 +116,11 @@ impl Application {
         }
     }
 
-    /// Ends it, and removes its folders.
+    /// Ends the application, and removes its folders.
     pub(super) fn end(self, scratch: &Path) -> Result<()> {
         fs::remove_file(self.beside.join("alive")).ok();
         if let Some(pid) = self.pid().and_then(|it| Pid::from_raw(it.cast_signed())) {
-            // One that has ended by itself needs no ending.
+            // The application may have ended already.
             kill_process(pid, Signal::KILL).ok();
             wait_until("the application does not end", || {
                 Ok(!Path::new(&format!("/proc/{}", pid.as_raw_nonzero())).exists())
@@ -131,7 +132,7 @@ impl Application {
     }
 }
 
-/// The script that starts the program, as its user, in its folder, and ends once the program has read its
+/// Returns the script that starts the program as its user, in its folder. The script ends when the program has read its
 /// configuration.
 fn start_script(draw: &Draw, programs: &Programs, project: &Path, beside: &Path) -> String {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "'\\''"));
@@ -157,7 +158,7 @@ fn start_script(draw: &Draw, programs: &Programs, project: &Path, beside: &Path)
     )
 }
 
-/// A line of the log: `SECONDS ok NAME socket`, `SECONDS fail NAME WHY`.
+/// Parses a line of the log: `SECONDS ok NAME socket`, `SECONDS fail NAME WHY`.
 fn asked(line: &str) -> Option<Asked> {
     let mut words = line.splitn(4, ' ');
     let at_s = words.next()?.parse().ok()?;
@@ -171,12 +172,12 @@ fn asked(line: &str) -> Option<Asked> {
     Some(Asked { at_s, name, way })
 }
 
-/// The clock that the programs write.
+/// Returns the time on the clock that the programs write to their logs, in seconds.
 pub(super) fn now_s() -> f64 {
     SystemTime::now().duration_since(UNIX_EPOCH).map_or(0.0, |it| it.as_secs_f64())
 }
 
-/// A file as it is: bytes, mode and owner.
+/// The state of a file: bytes, mode and owner.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Kept {
     pub(super) path: PathBuf,
@@ -185,7 +186,7 @@ pub(super) struct Kept {
     pub(super) rights: (u32, u32, u32),
 }
 
-/// All files below a folder, in the order of their paths.
+/// Returns all files below a folder, sorted by path.
 pub(super) fn files_below(folder: &Path) -> Result<Vec<Kept>> {
     let mut found = Vec::new();
     for entry in fs::read_dir(folder)? {

@@ -1,6 +1,6 @@
-//! The properties of a drawn project: its form, its server, its obstacle, and how its application runs.
+//! The properties of a random project: its form, its server, its obstacle, and how its application runs.
 //!
-//! Plain data from one seed; nothing is started here.
+//! This file contains only data that is drawn from one seed; it does not start anything.
 
 use std::fmt::Write;
 
@@ -19,95 +19,96 @@ pub(super) enum Program {
     Shell,
 }
 
-/// Files of a project, by their path in its folder.
+/// The files of a project, with their paths in its folder.
 pub(super) type Files = Vec<(&'static str, String)>;
 
 #[derive(Debug)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a fact of a program or its driver")]
 pub(super) struct Form {
     pub(super) name: &'static str,
-    /// The servers that it uses.
+    /// The kinds of servers that the project uses.
     pub(super) kinds: &'static [Kind],
     pub(super) program: Program,
-    /// The argument of the program.
+    /// The argument of the program, by which it knows the form.
     pub(super) word: &'static str,
-    /// A requirement in the program's language: an extension, a module.
+    /// A requirement of the program: an extension or a module of its language.
     pub(super) needs: &'static str,
-    /// The file that looptax is given.
+    /// The file that is passed to looptax.
     pub(super) file: &'static str,
-    /// Whether it connects for each question only.
+    /// Whether the program makes a new connection for each request.
     pub(super) is_short: bool,
     pub(super) takes_signal: bool,
-    /// Whether its driver takes `localhost` for a socket.
+    /// Whether the program's driver uses a socket for the host `localhost`.
     pub(super) has_localhost_as_socket: bool,
     pub(super) takes_ipv6: bool,
     pub(super) takes_redis_user: bool,
     pub(super) write: fn(&Draw, &mut Coin) -> Files,
 }
 
-/// Names of the servers of a kind: the first has the usual port and socket, the last has no socket.
+/// Indexes of the servers of a kind: the first has the usual port and socket, the second has others, the last has no
+/// socket.
 pub(super) const USUAL: usize = 0;
 pub(super) const OTHER: usize = 1;
 pub(super) const SOCKETLESS: usize = 2;
 
-/// A database that a file names beside the project's own, and that no account may use.
+/// A database that is in the file in addition to the project's own, and that no account may use.
 pub(super) const UNUSED_DATABASE: &str = "shop_development";
 
 /// The obstacle that keeps the application from the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Obstacle {
     None,
-    /// The folder of the socket is closed to the application's user.
+    /// The application's user cannot enter the folder of the socket.
     FolderClosed,
-    /// The socket itself is.
+    /// The application's user cannot connect to the socket.
     SocketClosed,
     /// The server listens on TCP only.
     NoSocket,
-    /// MySQL: the account is of 127.0.0.1 only.
+    /// MySQL: the account is only for 127.0.0.1.
     OnlyTcp,
-    /// MySQL: the account of `localhost` has another password.
+    /// MySQL: the account for `localhost` has another password.
     OtherPassword,
-    /// MySQL: the account of `localhost` may not read the table.
+    /// MySQL: the account for `localhost` may not read the table.
     FewerRights,
-    /// MySQL: an anonymous account of `localhost` comes before the application's own.
+    /// MySQL: an anonymous account for `localhost` is used before the application's own account.
     Anonymous,
-    /// PostgreSQL: `local` asks for an operating system's user of the role's name.
+    /// PostgreSQL: the `local` line requires an operating system user with the role's name.
     Peer,
-    /// PostgreSQL: no `local` line lets the role in.
+    /// PostgreSQL: no `local` line accepts the role.
     NoLine,
 }
 
 /// How often the application connects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Mode {
-    /// Once.
+    /// Once, and it keeps the connection.
     Kept,
-    /// For each question.
+    /// For each request.
     Short,
 }
 
-/// How `--reload` has the application read its file.
+/// How the command of `--reload` makes the application read its file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Reload {
-    /// It is ended by its process id and started again.
+    /// The command ends the application by its process id and starts it again.
     Restart,
-    /// A signal, upon which it executes itself again.
+    /// The command sends a signal, and the application executes itself again.
     Signal,
 }
 
-/// A server that the project uses, and how it logs in.
+/// A server that the project uses, and the login for it.
 #[derive(Debug, Clone)]
 pub(super) struct End {
     pub(super) kind: Kind,
-    /// Which of that kind.
+    /// Index of the server among those of its kind.
     pub(super) server: usize,
-    /// As it is written.
+    /// The host as it is written in the file.
     pub(super) host: String,
-    /// Where the server listens.
+    /// The port at which the server listens.
     pub(super) port: u16,
     pub(super) user: String,
     pub(super) password: String,
-    /// A name, or Redis' number.
+    /// A name, or the number of a Redis database.
     pub(super) database: String,
     pub(super) obstacle: Obstacle,
 }
@@ -126,21 +127,21 @@ pub(super) struct Draw {
     pub(super) folder: &'static str,
     pub(super) mode: Mode,
     pub(super) reload: Reload,
-    /// Options of looptax, with `«pid»` for the application's.
+    /// Options for looptax; `«pid»` is replaced by the application's process id.
     pub(super) options: Vec<&'static str>,
-    /// The server's answer by which it is recognized.
+    /// The text by which the server's answer is recognized.
     pub(super) mark: String,
-    /// Random numbers for the texts.
+    /// Seed of the random numbers with which the files are written.
     pub(super) coin_seed: u64,
 }
 
-/// The ports of a kind's servers.
+/// Returns the port of a server, from its kind and index.
 pub(super) type Ports = fn(Kind, usize) -> u16;
 
 const FOLDERS: [&str; 5] = ["shop", "srv/App v2", "My Shop", "www/html", "Straße"];
 
 impl Draw {
-    /// The project of this seed, of one of the forms that can be played here.
+    /// Draws the project of this seed, with one of the forms that can run on this machine.
     pub(super) fn of(seed: u64, playable: &[&'static Form], ports: Ports) -> anyhow::Result<Self> {
         let mut coin = Coin::new(Some(seed))?;
         let form = playable[(coin.number() % playable.len() as u64) as usize];
@@ -165,13 +166,13 @@ impl Draw {
         })
     }
 
-    /// Whether something keeps it from one of its sockets.
+    /// Returns the obstacles of all its servers.
     pub(super) fn obstacles(&self) -> Vec<Obstacle> {
         let all = self.ends.iter().map(|it| it.obstacle);
         all.filter(|it| *it != Obstacle::None).collect()
     }
 
-    /// Its settings, for a person; without passwords.
+    /// Returns the project's settings as a text, without passwords.
     pub(super) fn words(&self) -> String {
         let mut words = format!("{} in `{}`, {:?}, {:?}", self.form.name, self.folder, self.mode, self.reload);
         for end in &self.ends {
@@ -198,7 +199,8 @@ fn end(kind: Kind, form: &Form, coin: &mut Coin, ports: Ports) -> End {
     let obstacle = if coin.number() % 100 < 58 { Obstacle::None } else { pick(coin, obstacles(kind)) };
     let server = match obstacle {
         Obstacle::NoSocket => SOCKETLESS,
-        // Where 127.0.0.1 is called localhost its account is the socket's, too.
+        // On the usual server, the name of 127.0.0.1 may be localhost; then its account would also be used over the
+        // socket.
         Obstacle::OtherPassword | Obstacle::FewerRights | Obstacle::Anonymous => OTHER,
         _ => pick(coin, &[USUAL, OTHER]),
     };
@@ -207,7 +209,7 @@ fn end(kind: Kind, form: &Form, coin: &mut Coin, ports: Ports) -> End {
     if !is_localhost_a_socket {
         hosts.extend(["localhost", "localhost"]);
     } else if server == USUAL && obstacle == Obstacle::None && form.kinds.len() == 1 {
-        // It is there before.
+        // With this host, the application uses the socket before the switch.
         hosts.push("localhost");
     }
     if form.takes_ipv6 {
@@ -218,7 +220,7 @@ fn end(kind: Kind, form: &Form, coin: &mut Coin, ports: Ports) -> End {
     let (user, password, database) = if kind == Kind::Redis {
         let (user, password) = match coin.number() % 6 {
             0 | 1 => (String::new(), String::new()),
-            // Redis' own client takes its words apart at spaces.
+            // Redis's own client splits its arguments at spaces.
             5 if form.takes_redis_user => (format!("app{tag:x}"), drawn_password(coin).replace(' ', "")),
             _ => (String::new(), drawn_password(coin).replace(' ', "")),
         };
@@ -251,7 +253,7 @@ fn obstacles(kind: Kind) -> &'static [Obstacle] {
     }
 }
 
-/// Mostly plain; some need quotes in a file and escapes in a URL.
+/// Draws a password. Most are plain; some need quotes in a file and escapes in a URL.
 fn drawn_password(coin: &mut Coin) -> String {
     let tag = coin.number() >> 36;
     match coin.number() % 6 {

@@ -1,8 +1,8 @@
-//! The servers of a part: three of each kind, with a usual and another place and without a socket, in separate
-//! namespaces, and what a draw changes on them.
+//! The servers of a part: three of each kind (with the usual port and socket, with others, and without a socket), in
+//! separate namespaces, and the changes that a project makes to them.
 //!
-//! Everything here runs in a part's own namespaces (see `part`): ports, `/run` and processes are not shared with other
-//! programs.
+//! Everything in this file runs in a part's own namespaces (see `part`): ports, `/run` and processes are not shared
+//! with other programs.
 
 use std::fmt::Write as _;
 use std::fs::{self, File, Permissions};
@@ -19,10 +19,11 @@ use crate::servers::{Ours, wait_until};
 use crate::workspace::run_to_success;
 
 const ADMIN_PASSWORD: &str = "admin-of-the-oracle";
-/// The user that the servers run as: no application has it.
+/// The user that runs the servers; no application runs as this user.
 const SERVERS_UID: u32 = 1;
 
-/// The ports of a kind's servers; the first is the usual one, and free in our namespaces.
+/// Returns the port of a server, from its kind and index. The first server has the usual port, which is free in these
+/// namespaces.
 pub(super) fn port(kind: Kind, server: usize) -> u16 {
     let ports: [u16; 3] = match kind {
         Kind::Postgres => [5432, 15_433, 25_434],
@@ -36,18 +37,18 @@ struct Server {
     kind: Kind,
     idx: usize,
     data: PathBuf,
-    /// The folder of its socket, and the socket.
+    /// The folder of the server's socket, and the socket.
     socket: Option<(PathBuf, PathBuf)>,
     _running: Ours,
 }
 
-/// All servers.
+/// The servers of all kinds.
 pub(super) struct Ground {
     servers: Vec<Server>,
 }
 
 impl Ground {
-    /// Starts them. `scratch` is open to everybody.
+    /// Starts all servers. Every user can enter `scratch`.
     pub(super) fn start(scratch: &Path) -> Result<Self> {
         let mut servers = Vec::new();
         for kind in [Kind::Mariadb, Kind::Postgres, Kind::Redis] {
@@ -72,7 +73,7 @@ impl Ground {
         found.expect("each kind has three servers")
     }
 
-    /// Makes accounts, table and obstacle of a draw.
+    /// Makes the accounts, the table and the obstacle of a project.
     pub(super) fn set_up(&self, draw: &Draw) -> Result<()> {
         for end in &draw.ends {
             let server = self.server(end);
@@ -90,7 +91,7 @@ impl Ground {
         Ok(())
     }
 
-    /// Takes away what the draw made.
+    /// Removes everything that [`Self::set_up`] made for a project.
     pub(super) fn take_down(&self, draw: &Draw) -> Result<()> {
         for end in &draw.ends {
             let server = self.server(end);
@@ -115,20 +116,20 @@ fn folder_of_servers(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// A command of the servers' user, which the kernel ends with us. Its output is written to `log` in the folder of its
-/// kind.
+/// Returns a command that runs as the servers' user and that the kernel ends together with this process. The command's
+/// output is written to `log` in the folder of its kind.
 fn of_servers(program: &Path, words: &[String], data: &Path) -> Result<Command> {
     let ids = [format!("--reuid={SERVERS_UID}"), format!("--regid={SERVERS_UID}")];
     let log = File::options().create(true).append(true).open(data.join("log"))?;
     let mut command = Command::new("setpriv");
     command.args(ids).args(["--clear-groups", "--pdeathsig=KILL", "--"]).arg(program).args(words);
-    // Names of temporary files have the process id, which is the same one in another part.
+    // The names of temporary files contain the process id, and processes in different parts can have the same id.
     command.env("TMPDIR", data);
     command.stdin(Stdio::null()).stdout(log.try_clone()?).stderr(log);
     Ok(command)
 }
 
-/// The data that all servers of a kind begin with.
+/// Makes the data with which all servers of a kind begin.
 fn prepare(kind: Kind, data: &Path) -> Result<()> {
     let first = data.join("first").display().to_string();
     let words = |words: &[&str]| words.iter().map(|it| (*it).to_owned()).collect::<Vec<_>>();
@@ -162,7 +163,7 @@ fn launch(kind: Kind, idx: usize, data: &Path) -> Result<Server> {
         (Kind::Mariadb, USUAL) => PathBuf::from("/run/mysqld"),
         (Kind::Postgres, USUAL) => PathBuf::from("/run/postgresql"),
         (_, USUAL) => PathBuf::from("/run/redis"),
-        // A long way with a space; PostgreSQL takes a list, in which a comma or a quote would count.
+        // A long path with a space. PostgreSQL reads a list of paths, so the path must not contain a comma or a quote.
         _ => data.join("Sockets of v2"),
     };
     folder_of_servers(&folder)?;
@@ -236,7 +237,7 @@ fn words_of(kind: Kind, idx: usize, own: &Path, socket: Option<&Path>) -> Result
     })
 }
 
-/// `pg_hba.conf` with these lines for the socket.
+/// Writes a `pg_hba.conf` with these lines for the socket.
 fn rule(data: &Path, local: &str) -> Result<()> {
     let text = format!(
         "# TYPE  DATABASE  USER  ADDRESS  METHOD\n{local}host all all 127.0.0.1/32 scram-sha-256\nhost all all ::1/128 scram-sha-256\n"
@@ -245,7 +246,7 @@ fn rule(data: &Path, local: &str) -> Result<()> {
 }
 
 impl Server {
-    /// Asks as administrator, over TCP.
+    /// Runs statements as administrator, over TCP.
     fn ask(&self, database: &str, statements: &str) -> Result<String> {
         let port = port(self.kind, self.idx).to_string();
         let mut command = match self.kind {
@@ -294,7 +295,7 @@ impl Server {
         );
         let of_localhost = match end.obstacle {
             Obstacle::OtherPassword => vec![("localhost", "another", "ALL")],
-            // It may use the database, and not read it.
+            // The account may use the database, but not read it.
             Obstacle::FewerRights => vec![("localhost", &**password, "INSERT")],
             _ => Vec::new(),
         };
@@ -302,7 +303,7 @@ impl Server {
         let is_even = mark.bytes().last().is_some_and(|it| it % 2 == 0);
         let accounts = match end.obstacle {
             Obstacle::OnlyTcp | Obstacle::OtherPassword | Obstacle::FewerRights => all(&own),
-            // By names they are accounts of localhost, over TCP too.
+            // If the server looks up names, accounts for localhost are also used over TCP.
             _ if self.idx == USUAL && is_even => all(&["localhost"]),
             Obstacle::None if self.idx == OTHER && is_even => all(&["127.0.0.1", "::1", "localhost"]),
             _ => all(&["%"]),

@@ -1,6 +1,7 @@
-//! Whether what `switch` said of a project is true: by its files, and by what its application got afterwards.
+//! Checks whether the report of `switch` about a project is true, by the project's files and by the requests of its
+//! application after the switch.
 //!
-//! Nothing of looptax decides here; its JSON is only what is judged.
+//! No code of looptax takes part in this decision; looptax's JSON is only the report that is judged.
 
 use std::collections::BTreeSet;
 
@@ -11,22 +12,22 @@ use serde::{Deserialize, Serialize};
 use super::application::{Asked, Kept, Way};
 use super::draw::{Draw, End, Obstacle, UNUSED_DATABASE};
 
-/// How a project ended.
+/// The result of a project.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub(super) enum Ending {
     /// Moved and proved.
     Moved,
-    /// It was on the socket already.
+    /// The application was already on the socket.
     There,
-    /// Not written: something is in the way.
+    /// Not written: there is an obstacle.
     Blocked,
-    /// Not written: something is not known, or the lines are for a person.
+    /// Not written: a fact is not known, or the user has to write the lines.
     Left,
-    /// Written, and put back.
+    /// Written, and then restored.
     PutBack,
-    /// Written, and not proved.
+    /// Written, but not proved.
     Unproved,
-    /// Not played: the application did not work before.
+    /// Not run: the application did not work before the switch.
     Unplayed,
 }
 
@@ -47,7 +48,7 @@ impl Ending {
     }
 }
 
-/// A switch that was run, and what was seen afterwards.
+/// A switch that ran, and the observations before and after it.
 pub(super) struct Run<'a> {
     pub(super) draw: &'a Draw,
     pub(super) code: Option<i32>,
@@ -55,10 +56,10 @@ pub(super) struct Run<'a> {
     pub(super) stderr: &'a str,
     pub(super) before: &'a [Kept],
     pub(super) after: &'a [Kept],
-    /// The application's answers before, and since looptax ended.
+    /// The application's requests before looptax started. `asked` has those since looptax ended.
     pub(super) asked_before: &'a [Asked],
     pub(super) asked: &'a [Asked],
-    /// Connections over TCP that the kernel lists of it, for each end.
+    /// For each server, the number of the application's TCP connections to it, from the kernel's list.
     pub(super) n_over_tcp: Vec<usize>,
 }
 
@@ -66,11 +67,11 @@ pub(super) struct Run<'a> {
 pub(super) struct Judged {
     pub(super) ending: Ending,
     pub(super) violations: Vec<String>,
-    /// Why it was not moved, as looptax says.
+    /// The reason that looptax gives for not moving the application.
     pub(super) reason: String,
 }
 
-/// Questions that an application is asked for within the time after the switch, at least.
+/// Lowest number of requests that the application must make in the time after the switch.
 pub(super) const FEWEST_ASKED: usize = 4;
 
 pub(super) fn judge(run: &Run<'_>) -> Judged {
@@ -120,7 +121,7 @@ fn ending(run: &Run<'_>, violations: &mut Vec<String>) -> Ending {
     ending
 }
 
-/// The application's names for its servers.
+/// Returns the application's names for its servers.
 fn names(asked: &[Asked]) -> BTreeSet<String> {
     asked.iter().map(|it| it.name.clone()).collect()
 }
@@ -133,7 +134,7 @@ fn kind_of(name: &str) -> Kind {
     }
 }
 
-/// The file's connections to a kind of server.
+/// Returns the file's connections to a kind of server.
 fn connections<'a>(run: &'a Run<'_>, kind: Kind) -> Vec<&'a SwitchConnection> {
     let is_its = |product: &str| match kind {
         Kind::Mariadb => matches!(product, "mysql" | "mariadb"),
@@ -143,7 +144,8 @@ fn connections<'a>(run: &'a Run<'_>, kind: Kind) -> Vec<&'a SwitchConnection> {
     all.filter(|it| is_its(&it.check.product)).collect()
 }
 
-/// Checks an end of a project that is reported to be on the socket, before or by now; returns what is wrong.
+/// Checks a server whose connections looptax reports as on the socket, before or after the switch; returns what is
+/// wrong.
 fn where_it_is(run: &Run<'_>, ending: Ending, idx: usize, end: &End) -> Option<String> {
     let its = connections(run, end.kind);
     let is_there = |fate| fate == SwitchFate::IsThere || ending == Ending::Moved && fate == SwitchFate::Moves;
@@ -162,7 +164,7 @@ fn where_it_is(run: &Run<'_>, ending: Ending, idx: usize, end: &End) -> Option<S
         .then(|| format!("reported on the socket, but the kernel lists {n_held} connections over TCP to {kind}"))
 }
 
-/// Files that changed and should not have; what appeared or went.
+/// Lists files that changed and should not have changed, and files that are new or were deleted.
 fn files(run: &Run<'_>, is_written: bool) -> Vec<String> {
     let written: Vec<&str> = match &run.said {
         Some(said) if is_written => said.files.iter().map(|it| &*it.path).collect(),
@@ -190,7 +192,7 @@ fn files(run: &Run<'_>, is_written: bool) -> Vec<String> {
     wrong
 }
 
-/// Lists the obstacles that are reported and do not exist.
+/// Lists the reported obstacles that do not exist.
 fn false_reasons(run: &Run<'_>, ending: Ending) -> Vec<String> {
     let mut wrong = Vec::new();
     for connection in run.said.iter().flat_map(|it| &it.connections) {
@@ -212,7 +214,8 @@ fn false_reasons(run: &Run<'_>, ending: Ending) -> Vec<String> {
     wrong
 }
 
-/// Points that no project has: its application works, so its server listens where the file says, and lets it in.
+/// Returns whether no project can have this point: its application works, so its server listens at the address in the
+/// file, and accepts the login.
 fn is_never(code: PointCode) -> bool {
     matches!(
         code,
@@ -226,7 +229,7 @@ fn is_never(code: PointCode) -> bool {
     )
 }
 
-/// Whether a point says what is in the way.
+/// Returns whether a point describes this obstacle.
 fn explains(obstacle: Obstacle, code: PointCode) -> bool {
     use PointCode as Code;
     match obstacle {
@@ -249,7 +252,8 @@ fn explains(obstacle: Obstacle, code: PointCode) -> bool {
     }
 }
 
-/// Why it was not moved: what fails, what is not known, or the report on all of it.
+/// Returns the reason why the application was not moved: a check that failed, a fact that is not known, or the whole
+/// report.
 fn reason(run: &Run<'_>) -> String {
     let Some(said) = &run.said else {
         return run.stderr.lines().filter(|it| !it.is_empty()).collect::<Vec<_>>().join(" / ");
@@ -308,7 +312,8 @@ mod tests {
         serde_json::from_value(all).unwrap()
     }
 
-    /// Judges a switch that reports this outcome and code, and leaves this file and this application.
+    /// Judges a switch that reports this outcome and exit code, after which the file has this content and the
+    /// application gets this result.
     fn violations(outcome: &str, code: i32, after: &str, way: Result<Way, &str>) -> String {
         let form = named(&["wordpress".to_owned()]).unwrap();
         let draw = Draw::of(1, &form, |_, _| 3306).unwrap();

@@ -1,13 +1,13 @@
-//! The kernel's list of a process: its connections over TCP to a port.
+//! The kernel's list of the TCP connections of a process.
 
 use std::fs;
 use std::path::Path;
 
-/// Established connections of a process to this port.
+/// Returns the number of established connections of a process to this port.
 ///
 /// # Source
-/// Linux, `Documentation/networking/proc_net_tcp.rst`: the remote address is the third word, the state the fourth (01 is
-/// established), the inode the tenth.
+/// Linux, `Documentation/networking/proc_net_tcp.rst`: the remote address is the third word, the state the fourth (01
+/// is established), the inode the tenth.
 pub(super) fn n_over_tcp(pid: u32, port: u16) -> usize {
     let Ok(files) = fs::read_dir(format!("/proc/{pid}/fd")) else {
         return 0;
@@ -21,7 +21,7 @@ pub(super) fn n_over_tcp(pid: u32, port: u16) -> usize {
         .count()
 }
 
-/// The inode of a line that is an established connection to this port.
+/// Returns the inode of a line, if the line is an established connection to this port.
 fn inode_to(line: &str, port: u16) -> Option<&str> {
     let words: Vec<&str> = line.split_whitespace().collect();
     let (_, remote) = words.get(2)?.rsplit_once(':')?;

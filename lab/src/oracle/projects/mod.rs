@@ -1,9 +1,9 @@
-//! Random projects with real applications, drivers and servers: `looptax switch --yes` leaves each moved and proved, or as
-//! it was.
+//! Random projects with real applications, drivers and servers. `looptax switch --yes` must leave each project either
+//! moved and proved, or unchanged.
 //!
-//! `draw` says what a project is, `forms` writes its files, `ground` has the servers, `application` runs it, `part`
-//! plays the draws one after the other in separate namespaces, `judge` decides by the files and by what the application
-//! got.
+//! `draw` chooses the properties of a project, `forms` writes its files, `ground` starts the servers, and `application`
+//! runs the application. `part` runs the projects one after the other in separate namespaces. `judge` checks the result
+//! with the files and with the application's requests.
 
 mod application;
 mod draw;
@@ -34,7 +34,8 @@ use crate::coin::Coin;
 use crate::servers::Ours;
 use crate::workspace::debug_looptax;
 
-/// Plays them. A project that is neither moved and proved nor as it was is a failure, told with its seed.
+/// Runs the projects. A project that is neither moved and proved nor unchanged is a failure, which is printed with its
+/// seed.
 pub(super) fn run(options: &Options) -> Result<()> {
     if options.list {
         for form in FORMS {
@@ -48,7 +49,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     ensure!(rustix::process::geteuid().is_root(), "namespaces and other users' programs need root: run this as root");
     forms::named(&options.form)?;
     let looptax = options.looptax.clone().map_or_else(debug_looptax, Ok)?;
-    // Small enough to be typed again.
+    // The seed is short enough to be typed.
     let seed = options.seed.map_or_else(|| Coin::new(None).map(|it| it.seed >> 40), Ok)?;
     println!("seed {seed}");
     let start = Instant::now();
@@ -121,7 +122,7 @@ fn say(played: &Played) {
     }
 }
 
-/// The table, and what is to be done again.
+/// Prints the table, and the commands that repeat the failed projects.
 fn end(all: &[Played], n_failed: usize, start: Instant, options: &Options) -> Result<()> {
     let mut rows: BTreeMap<&str, BTreeMap<Ending, usize>> = BTreeMap::new();
     for played in all {
@@ -158,7 +159,7 @@ fn end(all: &[Played], n_failed: usize, start: Instant, options: &Options) -> Re
     Ok(())
 }
 
-/// The forms as they were typed: a seed means another project among others.
+/// Returns the forms as they were typed, because with other forms a seed gives another project.
 fn forms_typed(options: &Options) -> String {
     options.form.iter().flat_map(|it| [" --form ", it]).collect()
 }

@@ -5,16 +5,16 @@ use std::path::PathBuf;
 /// Options of `projects`.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Projects
+    /// Number of projects
     #[arg(long, default_value_t = 200)]
     pub(super) draws: u64,
-    /// The first project's seed, the next ones count up from it; another one each time if not given
+    /// The seed of the first project; the next projects have the following seeds. Random if not given
     #[arg(long)]
     pub(super) seed: Option<u64>,
-    /// Only these forms
+    /// Run only these forms
     #[arg(long)]
     pub(super) form: Vec<String>,
-    /// Parts that run at the same time, each with its own servers
+    /// Number of parts that run at the same time, each with its own servers
     #[arg(long, default_value_t = 2)]
     pub(super) parts: u64,
     /// Print the forms, and stop

@@ -1,6 +1,8 @@
-//! A part of the draws, in separate namespaces: processes, network, mounts, with a separate `/run` and `/etc/hosts`.
+//! A part of the projects, which runs in separate namespaces (processes, network, mounts) with its own `/run` and
+//! `/etc/hosts`.
 //!
-//! The whole part ends with its first process, whatever becomes of us. Its results are lines of JSON on stdout.
+//! The whole part ends with its first process, whatever happens to the process that started it. Its results are lines
+//! of JSON on stdout.
 
 use std::fmt::Write as _;
 use std::fs::{self, Permissions};
@@ -22,13 +24,13 @@ use super::kernel::n_over_tcp;
 use super::options::Options;
 use super::program::Programs;
 
-/// An application that was started works within this time; Django with a cold cache took 3 s on a busy core.
+/// Time within which a started application works. Django with a cold cache took 3 s on a busy core.
 const STARTS_WITHIN: Duration = Duration::from_secs(15);
-/// Its answers after a switch are watched for this long at least: six questions and more.
+/// Lowest time for which the application's requests are observed after a switch: long enough for six requests or more.
 const LOOKED_AT: Duration = Duration::from_millis(1200);
 const HOSTS: &str = "127.0.0.1 localhost db.internal\n::1 localhost ip6-localhost\n";
 
-/// A project as it ended.
+/// The result of a project.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Played {
     pub(super) seed: u64,
@@ -38,11 +40,11 @@ pub(super) struct Played {
     pub(super) ending: Ending,
     pub(super) violations: Vec<String>,
     pub(super) reason: String,
-    /// The file before and after, looptax's output, and the application's log.
+    /// The file before and after the switch, looptax's output, and the application's log.
     pub(super) report: String,
 }
 
-/// The output of the parts.
+/// A line of a part's output.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) enum Line {
     Missing { form: String, why: String },
@@ -50,10 +52,10 @@ pub(super) enum Line {
     Failed { seed: u64, why: String },
 }
 
-/// The command that runs a part: number `idx` of all.
+/// Returns the command that runs the part with the index `idx`.
 pub(super) fn command(options: &Options, seed: u64, idx: usize, looptax: &Path, scratch: &Path) -> Result<Command> {
     let mut command = Command::new("setpriv");
-    // The shell is the first process, and waits for those that lost their parent.
+    // The shell is the first process of the namespace, so it waits for processes that have lost their parent.
     let script = "mount -t tmpfs tmpfs /run && ip link set lo up && \"$@\"; exit $?";
     command.args([
         "--pdeathsig=KILL",
@@ -78,7 +80,7 @@ pub(super) fn command(options: &Options, seed: u64, idx: usize, looptax: &Path, 
     Ok(command)
 }
 
-/// Runs the part that we are.
+/// Runs the part in this process.
 pub(super) fn run(options: &Options, idx: u64, looptax: &Path, scratch: &Path) -> Result<()> {
     let seed = options.seed.context("a part is told its seed")?;
     let at = |name: &str| scratch.join(name);
@@ -110,7 +112,7 @@ fn tell(line: &Line) -> Result<()> {
     Ok(())
 }
 
-/// The forms that can be played here; the first part says which cannot.
+/// Returns the forms that can run on this machine. The first part also prints the forms that cannot.
 fn playable(programs: &Programs, wanted: &[&'static Form], says: bool) -> Result<Vec<&'static Form>> {
     let mut playable = Vec::new();
     for form in FORMS.iter().filter(|it| wanted.iter().any(|wanted| wanted.name == it.name)) {
@@ -124,7 +126,7 @@ fn playable(programs: &Programs, wanted: &[&'static Form], says: bool) -> Result
     Ok(playable)
 }
 
-/// The place of projects, which run one after the other.
+/// The servers and folders in which projects run, one after the other.
 struct Stage {
     scratch: PathBuf,
     looptax: PathBuf,
@@ -205,7 +207,7 @@ impl Stage {
         Ok(played(draw, &judged, report))
     }
 
-    /// looptax with nothing of ours around it; it is ended where it hangs.
+    /// Returns a command that runs looptax with a clean environment, and ends it if it hangs.
     fn looptax(&self) -> Command {
         let mut command = Command::new("timeout");
         command.arg("90").arg(&self.looptax).env_clear().stdin(Stdio::null());
@@ -214,7 +216,7 @@ impl Stage {
         command
     }
 
-    /// Whatever is left of a draw.
+    /// Removes everything that is left of a project.
     fn clear(&self, draw: &Draw) {
         if let Err(error) = self.ground.take_down(draw) {
             eprintln!("warning: seed {}: {error:#}", draw.seed);

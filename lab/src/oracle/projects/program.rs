@@ -1,6 +1,7 @@
-//! The programs that are applications: the path of each, whether it can run here, and how it is started.
+//! The programs that serve as applications: their paths, whether they can run on this machine, and how they are
+//! started.
 //!
-//! The drivers are those that `clients/setup.sh` installs, or the system's.
+//! The drivers are those that `clients/setup.sh` installs, or those of the system.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -11,7 +12,7 @@ use anyhow::{Context, Result};
 use super::draw::{Form, Program};
 use crate::workspace::root;
 
-/// Written into the scratch folder, where any user can read them.
+/// Programs that are written into the scratch folder, where every user can read them.
 const SOURCES: [(&str, &str); 5] = [
     ("project.php", include_str!("programs/project.php")),
     ("project.py", include_str!("programs/project.py")),
@@ -20,11 +21,11 @@ const SOURCES: [(&str, &str); 5] = [
     ("project.sh", include_str!("programs/project.sh")),
 ];
 
-/// The programs in a folder, with the drivers that they load.
+/// The programs in the scratch folder, with the drivers that they load.
 #[derive(Debug)]
 pub(super) struct Programs {
     folder: PathBuf,
-    /// Packages of Python beside the system's own.
+    /// Path of Python packages in addition to the system's own.
     python_path: String,
     node_modules: PathBuf,
     go: PathBuf,
@@ -44,7 +45,7 @@ impl Programs {
         Ok(Self { python_path: python_path(&clients), node_modules: clients.join("node/node_modules"), go, folder })
     }
 
-    /// Why a form cannot be played here; `None` if it can.
+    /// Returns why a form cannot run on this machine; `None` if it can.
     pub(super) fn missing(&self, form: &Form) -> Option<String> {
         let needs = form.needs;
         let is_there = match form.program {
@@ -65,7 +66,7 @@ impl Programs {
         (!is_there).then(|| format!("{what} is missing: clients/setup.sh installs it"))
     }
 
-    /// The words that start a form's program.
+    /// Returns the arguments that start a form's program.
     pub(super) fn words(&self, form: &Form) -> Vec<String> {
         let of = |name: &str| self.folder.join(name).display().to_string();
         let mut words = match form.program {
@@ -80,7 +81,7 @@ impl Programs {
         words
     }
 
-    /// Its environment, except for the project's variables.
+    /// Returns the program's environment, except for the project's variables.
     pub(super) fn environment(&self) -> Vec<(&'static str, String)> {
         vec![
             ("PATH", "/usr/local/bin:/usr/bin:/bin".to_owned()),
@@ -93,7 +94,8 @@ impl Programs {
     }
 }
 
-/// The packages of the environment that `clients/setup.sh` makes, for the system's own Python, which any user can run.
+/// Returns the path of the packages that `clients/setup.sh` installs, for use with the system's own Python, which every
+/// user can run.
 fn python_path(clients: &Path) -> String {
     let lib = clients.join("python/lib");
     let versions = fs::read_dir(lib).into_iter().flatten().flatten();

@@ -1,9 +1,9 @@
-"""An application, or somebody beside it: asks a server again and again with a real driver, as its file says.
+"""An application, or another program: sends requests to a server with a real driver, as its file says.
 
     actor.py FILE.json
 
-Appends a line of JSON to its log for each attempt: when (seconds of the monotonic clock), by whom, over what, whether it
-was answered. A master holds its workers; they read the file anew as `reads` says.
+Appends a line of JSON to its log for each attempt: the time (seconds on the monotonic clock), the process, the
+transport, and whether it was answered. A master process starts the workers, which read the file again as `reads` says.
 """
 
 import json
@@ -20,11 +20,11 @@ workers = []
 
 
 class Unable(Exception):
-    """What the program cannot do over this way."""
+    """The program cannot connect over this transport."""
 
 
 def place():
-    """What its file says: a path, or a port of 127.0.0.1."""
+    """Returns the address in the file: a path, or a port of 127.0.0.1."""
     text = open(it["file"]).read()
     if it["protocol"] == "redis":
         url = re.search(r"REDIS_URL=(\S+)", text)[1]
@@ -79,7 +79,7 @@ def connected(to):
 
 
 def work(number):
-    """One worker, until it is ended."""
+    """Runs one worker until it is ended."""
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     to, read_at, kept = None, 0.0, None

@@ -1,4 +1,4 @@
-//! A made-up machine: an application, the programs beside it, and how looptax is asked.
+//! A random machine: an application, other programs, and the options with which looptax runs.
 
 use std::time::Duration;
 
@@ -6,58 +6,58 @@ use looptax_model::dsn::Kind;
 use looptax_testkit::dice::Dice;
 use serde::Serialize;
 
-/// So long the application's log is written after looptax has ended.
+/// The application's log continues for this time after looptax has ended.
 pub(super) const AFTER: Duration = Duration::from_millis(1500);
 
-/// Users that every distribution has.
+/// User of the application. Every distribution has this user and the next one.
 pub(super) const APPLICATION: &str = "www-data";
 const STRANGER: &str = "games";
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Style {
-    /// A connection for each question.
+    /// The actor makes a new connection for each request.
     Short,
-    /// One that is kept.
+    /// The actor keeps one connection.
     Long,
 }
 
-/// When it reads its file again.
+/// When an actor reads its file again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum Reads {
     Each,
-    /// Every few seconds.
+    /// At intervals of a few seconds.
     Late,
-    /// At SIGHUP, by the command of `--reload`.
+    /// At SIGHUP, which the command of `--reload` sends.
     Hup,
-    /// At its start, by the command of `--reload`.
+    /// At a restart by the command of `--reload`.
     Start,
     Never,
 }
 
-/// The fate of its connections to the socket.
+/// The result of an actor's connections to the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub(super) enum OverSocket {
     Works,
-    /// It never connects.
+    /// The actor never connects to it.
     Unable,
-    /// With a wrong password or name.
+    /// The server refuses the login because of a wrong password or name.
     Refused,
-    /// It connects and lets go.
+    /// The actor connects and closes the connection.
     Drops,
-    /// It connects, and says nothing.
+    /// The actor connects, and sends nothing.
     Hangs,
-    /// It ends.
+    /// The actor's process ends.
     Dies,
 }
 
-/// A program of the machine.
+/// A program on the machine.
 #[derive(Debug, Clone)]
 pub(super) struct Actor {
     pub(super) user: &'static str,
-    /// Whether it has the application's account.
+    /// Whether the actor uses the application's account.
     pub(super) has_account: bool,
     pub(super) style: Style,
     pub(super) n_workers: u32,
@@ -66,11 +66,11 @@ pub(super) struct Actor {
     pub(super) late: Duration,
     pub(super) over_socket: OverSocket,
     pub(super) is_over_tcp: bool,
-    /// So long after looptax; `None` for before it.
+    /// Time between the start of looptax and the start of the actor; `None` if the actor starts before looptax.
     pub(super) after: Option<Duration>,
 }
 
-/// How looptax learns which process is the application.
+/// The option with which looptax learns which process is the application.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Named {
     No,
@@ -105,13 +105,14 @@ impl Machine {
         Self { kind, application, others, is_asked_by_looptax, named, within: Duration::from_secs(8), keeps }
     }
 
-    /// Whether another actor fits all that looptax knows of the application, and stays on TCP or is refused.
+    /// Returns whether another actor matches everything that looptax knows about the application, and stays on TCP or
+    /// is refused.
     pub(super) fn has_alike(&self) -> bool {
         let fails = |it: &Actor| it.is_over_tcp && it.has_account || it.over_socket == OverSocket::Refused;
         self.named != Named::Pid && self.others.iter().any(|it| it.user == APPLICATION && fails(it))
     }
 
-    /// In a line.
+    /// Returns the machine as one line of text.
     pub(super) fn words(&self) -> String {
         let others = self.others.iter().map(|it| format!("; beside it {}", it.words()));
         let mut words = format!("{} application: {}", self.kind.name(), self.application.words());

@@ -1,4 +1,4 @@
-//! A private server, and the programs of a machine beside it.
+//! A private server, and the programs of a machine that use it.
 
 use std::fs::{self, Permissions};
 use std::io::Write;
@@ -30,7 +30,7 @@ pub(super) struct Ground {
     without_eyes: bool,
 }
 
-/// Ends a program with its workers when dropped; what it started again too.
+/// Ends a program with its workers when dropped, and also a program that was started in its place.
 struct Playing {
     pid_file: PathBuf,
 }
@@ -39,7 +39,7 @@ impl Drop for Playing {
     fn drop(&mut self) {
         let text = fs::read_to_string(&self.pid_file).unwrap_or_default();
         if let Some(pid) = text.parse().ok().and_then(Pid::from_raw) {
-            // One that has ended by itself needs no ending.
+            // The program may have ended already.
             let _ = kill_process_group(pid, Signal::KILL);
         }
     }
@@ -50,7 +50,7 @@ impl Ground {
         let python = root()?.join("target/clients/python/bin/python");
         ensure!(python.is_file(), "`clients/setup.sh python` installs the drivers");
         let server = Private::start(looptax, kind, 100, 1)?;
-        // For other users' programs.
+        // Programs of other users must be able to enter the folder.
         let folder = server.socket.parent().context("a socket lies in a folder")?;
         fs::set_permissions(folder, Permissions::from_mode(0o755))?;
         fs::set_permissions(&server.socket, Permissions::from_mode(0o777))?;
@@ -59,12 +59,13 @@ impl Ground {
         Ok(ground)
     }
 
-    /// The protocol that the programs speak; `accounts` refuses a kind whose protocol they do not speak.
+    /// Returns the protocol that the programs use. `accounts` refuses kinds of servers whose protocol the programs do
+    /// not support.
     fn protocol(&self) -> Protocol {
         self.server.kind.protocol().unwrap_or(Protocol::Echo)
     }
 
-    /// `shop` is the application's, `other` somebody else's.
+    /// Makes the accounts: `shop` for the application, `other` for other programs.
     fn accounts(&self) -> Result<()> {
         let (kind, protocol) = (self.server.kind, self.protocol());
         if protocol == Protocol::Redis {
@@ -102,7 +103,7 @@ impl Ground {
         Ok(())
     }
 
-    /// Plays a machine; how looptax ended, and what its application got.
+    /// Runs a machine. Returns how looptax ended, and the attempts of its application.
     pub(super) fn play(&self, machine: &Machine) -> Result<(Ended, Vec<Attempt>)> {
         let folder = TempDir::new()?;
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755))?;
@@ -153,17 +154,17 @@ impl Ground {
         thread::sleep(AFTER);
         let all = attempts(&log)?;
         drop(playing);
-        // Also those that were started again before the one before them had reported its number.
+        // This also ends programs that were started again before the previous program had written its process id.
         let own = folder.path().display().to_string();
         let _none_left = Command::new("pkill").args(["-KILL", "-f", &own]).status()?;
         Ok((ended, all))
     }
 
-    /// Writes what a program needs; the file that it reads.
+    /// Writes the files that a program needs; returns the file that the program reads as its configuration.
     fn lay_down(&self, folder: &Path, name: &str, actor: &Actor) -> Result<PathBuf> {
         let own = folder.join(name);
         fs::create_dir(&own)?;
-        // Programs of one interpreter have other files.
+        // Programs with the same interpreter need different file names to be distinguished.
         fs::write(own.join(format!("{name}.py")), PROGRAM)?;
         let user = if actor.has_account { "shop" } else { "other" };
         let (protocol, port, socket) = (self.protocol(), self.server.tcp.port(), &self.server.socket);
@@ -188,7 +189,7 @@ impl Ground {
         };
         let file = own.join(file);
         fs::write(&file, text)?;
-        // It holds a password.
+        // The file contains a password.
         fs::set_permissions(&file, Permissions::from_mode(0o640))?;
         let spec = json!({
             "protocol": protocol.name(), "file": file, "log": own.join("log"), "pid_file": own.join("pid"),
@@ -256,7 +257,7 @@ impl Ground {
         Ok((output.status.code(), said))
     }
 
-    /// Somebody else's looptax logs in as the same account, again and again.
+    /// Runs another user's looptax, which logs in with the same account again and again.
     fn ask_on(&self, folder: &Path, is_over: &AtomicBool) {
         let address = format!("{}://shop@{}", self.protocol().name(), self.server.tcp);
         while !is_over.load(Ordering::Relaxed) {
@@ -268,13 +269,13 @@ impl Ground {
     }
 }
 
-/// By the clock of the programs, in seconds.
+/// Returns the time on the clock that the programs use, in seconds.
 fn now() -> f64 {
     let now = clock_gettime(ClockId::Monotonic);
     now.tv_sec as f64 + now.tv_nsec as f64 / 1e9
 }
 
-/// Number and group of a user.
+/// Returns the user id and the group id of a user.
 fn ids(name: &str) -> Result<[u32; 2]> {
     let all = fs::read_to_string("/etc/passwd")?;
     let line = all.lines().find(|it| it.split(':').next() == Some(name));

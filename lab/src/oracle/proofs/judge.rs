@@ -1,4 +1,4 @@
-//! The application's real answers, by its own log, and whether looptax reported them.
+//! Compares the application's real results, from its own log, with looptax's report.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -9,16 +9,16 @@ use serde::Deserialize;
 
 use super::draw::{AFTER, Machine, OverSocket, Reads};
 
-/// So long an application has to have been on the socket before looptax has to have seen it, in seconds: the quiet time
+/// How many seconds the application has to be on the socket before looptax must have noticed it. Covers the quiet time
 /// of a proof, the time between two counts, and a slow machine.
 const SEEN_AFTER_S: f64 = 5.0;
-/// Connections that were under way are forgiven for so long.
+/// For this many seconds, connections that were already being opened are not counted as errors.
 const SLACK_S: f64 = 0.3;
 
 /// One attempt of a worker.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Attempt {
-    /// By the monotonic clock.
+    /// Time on the monotonic clock, in seconds.
     pub(super) at: f64,
     pub(super) pid: u32,
     pub(super) is_tcp: bool,
@@ -32,15 +32,15 @@ pub(super) fn attempts(log: &Path) -> Result<Vec<Attempt>> {
     lines.collect()
 }
 
-/// How looptax ended.
+/// The end of looptax: its exit code, its output, and the file.
 #[derive(Debug, Clone)]
 pub(super) struct Ended {
     pub(super) code: Option<i32>,
     pub(super) said: String,
     pub(super) began: f64,
-    /// When it had ended.
+    /// Time when looptax had ended, in seconds.
     pub(super) at: f64,
-    /// Whether the file has its old bytes.
+    /// Whether the file has its old content.
     pub(super) is_as_before: bool,
 }
 
@@ -49,16 +49,17 @@ pub(super) enum Outcome {
     Proved,
     PutBack,
     Kept,
-    /// Nothing was written.
+    /// looptax wrote nothing.
     Untouched,
 }
 
 #[derive(Debug)]
 pub(super) struct Verdict {
     pub(super) outcome: Outcome,
-    /// The violations.
+    /// Descriptions of the violations.
     pub(super) wrong: Vec<String>,
-    /// Whether the application was on the socket long enough and worked, and can be distinguished from the others.
+    /// Whether the application was on the socket long enough and worked, and can be distinguished from the other
+    /// programs.
     pub(super) is_moved: bool,
 }
 
@@ -75,7 +76,7 @@ pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdic
     let during = || all.iter().filter(|it| it.at > ended.began && it.at <= ended.at);
     let over_socket = || during().filter(|it| !it.is_tcp);
     let first = over_socket().find(|it| it.is_ok).map(|it| it.at);
-    // Each worker's last word.
+    // The last attempt of each worker.
     let last: BTreeMap<u32, &Attempt> = during().map(|it| (it.pid, it)).collect();
     let mut wrong = Vec::new();
     match outcome {
@@ -98,7 +99,7 @@ pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdic
                 wrong.push("kept without a proof, although this was not requested".to_owned());
             }
             let n_bad = over_socket().filter(|it| !it.is_ok).count();
-            // The server reports refusals; an attempt that never connects is not reported.
+            // The server reports refused logins to looptax; it does not report an attempt that never connects.
             if n_bad > 0 && machine.application.over_socket == OverSocket::Refused && first.is_none() {
                 wrong.push(format!("{n_bad} attempts over the socket failed, but the file was kept"));
             }
@@ -106,7 +107,7 @@ pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdic
         Outcome::PutBack => {
             let reads_again = machine.application.reads != Reads::Never;
             let hangs = matches!(machine.application.over_socket, OverSocket::Dies | OverSocket::Hangs);
-            // One that reads it late may do so after its log was ended.
+            // An application that reads its file late may do so only after its log has ended.
             let is_late = machine.application.reads == Reads::Late && machine.application.late > AFTER;
             let is_alive = !hangs && reads_again && !is_late;
             let is_seldom = machine.application.every.as_secs() > 5;
@@ -121,13 +122,13 @@ pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdic
             }
         }
     }
-    // It may be back over TCP before looptax has ended.
+    // The application may have returned to TCP before looptax ends.
     let last_good = over_socket().filter(|it| it.is_ok).map(|it| it.at).fold(0.0, f64::max);
     let is_clean = |first: f64| {
         let mut after = during().filter(|it| it.at > first + SLACK_S && it.at < last_good);
         after.all(|it| it.is_ok && !it.is_tcp)
     };
-    // A worker that sleeps all the time has its connection of before.
+    // A worker that sleeps the whole time still has its connection from before the switch.
     let n_workers = { over_socket() }.filter(|it| it.is_ok).map(|it| it.pid).collect::<BTreeSet<u32>>().len();
     let are_all = n_workers >= machine.application.n_workers as usize;
     let is_moved = are_all

@@ -1,8 +1,8 @@
-//! Made-up machines with an application, others beside it and looptax: whether `looptax switch` says "moved, and
-//! proved" only if the application is on the socket and works, and says it then.
+//! Random machines with an application, other programs and looptax. Checks whether `looptax switch` reports "moved, and
+//! proved" only if the application is on the socket and works, and whether it does report it then.
 //!
-//! `draw` says what a machine is, `actor.py` plays its programs with real drivers, `ground` has the server and starts them,
-//! `judge` decides by the application's own log.
+//! `draw` chooses the properties of a machine, `actor.py` runs its programs with real drivers, `ground` has the server
+//! and starts the programs, and `judge` decides by the application's own log.
 
 mod draw;
 mod ground;
@@ -25,7 +25,7 @@ use crate::workspace::debug_looptax;
 /// The options of this oracle.
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Machines of each kind
+    /// Number of machines for each kind of server
     #[arg(long, default_value_t = 500)]
     machines: u64,
     /// The first machine; the others have the seeds that follow
@@ -33,21 +33,21 @@ pub(crate) struct Options {
     seed: u64,
     #[arg(long, value_delimiter = ',', default_value = "redis,valkey,mariadb,mysql,postgres,pgbouncer")]
     kinds: Vec<String>,
-    /// How many run at once, each with its own server
+    /// Number of machines that run at the same time, each with its own server
     #[arg(long, default_value_t = 4)]
     lanes: usize,
     /// Without the kernel's programs, as for users other than root
     #[arg(long)]
     without_eyes: bool,
-    /// Another build of looptax
+    /// Test this build of looptax instead of building one
     #[arg(long)]
     looptax: Option<PathBuf>,
-    /// Show looptax's output for each
+    /// Show looptax's output for each machine
     #[arg(long)]
     all: bool,
 }
 
-/// Fails if a proof is false, or too few of those that moved have one.
+/// Fails if a proof is false, or if too few of the moved applications have a proof.
 pub(super) fn run(options: &Options) -> Result<()> {
     ensure!(rustix::process::geteuid().is_root(), "other users' programs need root: run this as root");
     let looptax = options.looptax.clone().map_or_else(debug_looptax, Ok)?;
@@ -90,7 +90,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// A row: how they ended, how many were wrong, and the share of the moved ones that were proved.
+/// Prints a row: the outcomes, the number of violations, and the share of the moved applications that were proved.
 fn say(kind: &str, played: &[Verdict]) -> (usize, Option<f64>) {
     let mut by: BTreeMap<Outcome, usize> = BTreeMap::new();
     for it in played {

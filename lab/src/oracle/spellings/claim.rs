@@ -1,6 +1,6 @@
-//! The claims of looptax about a file, and whether they are what happened.
+//! looptax's claims about a file, and the comparison with what the driver does.
 //!
-//! Asks the library that `check` and `switch` ask, with the same words; no program is started and no file opened.
+//! Calls the library that `check` and `switch` call, with the same arguments; starts no program and opens no file.
 
 use std::path::{Path, PathBuf};
 
@@ -11,7 +11,7 @@ use looptax_model::dsn::{Address, Protocol, Secret};
 use super::ground::{Ground, Place, RIGHT};
 use super::subject::Subject;
 
-/// A claim about a connection.
+/// A claim about a connection in a file.
 #[derive(Debug, Clone)]
 pub(crate) struct Claim {
     words: String,
@@ -20,17 +20,18 @@ pub(crate) struct Claim {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum What {
-    /// Its target is not known.
+    /// looptax does not know the target.
     Open,
-    /// It connects to one of these places: several if a name has several addresses, or the usual socket is meant.
+    /// The driver connects to one of these places. There are several places if a name has several addresses, or if the
+    /// usual socket is meant.
     To(Vec<Place>),
-    /// It connects to nothing.
+    /// The driver connects to nothing.
     Nowhere,
-    /// It does not go to these, which it names.
+    /// The driver does not connect to these places, although the file names them.
     NotTo(Vec<Place>),
 }
 
-/// How a claim ended.
+/// The result of the comparison.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ending {
     Right,
@@ -41,16 +42,16 @@ pub(crate) enum Ending {
 /// looptax's reading of a file's text.
 pub(crate) struct Said {
     pub(crate) claims: Vec<Claim>,
-    /// The texts that `switch` would write, one for each change that it could make.
+    /// The texts that `switch` would write, one for each possible change.
     pub(crate) edits: Vec<Edited>,
-    /// Whether it was found by the names of its settings: nothing is written then.
+    /// Whether the connection was recognised only by the names of its settings; `switch` then writes nothing.
     pub(crate) is_guessed: bool,
 }
 
 /// A text that `switch` would write.
 pub(crate) struct Edited {
     pub(crate) text: String,
-    /// The socket that has to be reached with it.
+    /// The socket that the driver has to reach with this text.
     pub(crate) socket: Place,
 }
 
@@ -60,7 +61,7 @@ impl Said {
         words.join("; ")
     }
 
-    /// The claims by the kinds of their places.
+    /// Returns the kinds of places in the claims.
     pub(crate) fn classes(&self, ground: Ground) -> String {
         let class = |it: &Claim| match &it.what {
             What::Open => "open",
@@ -72,7 +73,7 @@ impl Said {
     }
 }
 
-/// Reads the text as the application's file.
+/// Reads the text as looptax reads the application's file.
 pub(crate) fn said(subject: &Subject, text: &str) -> Said {
     let ground = Ground::of(subject.protocol);
     if subject.file.is_empty() {
@@ -100,13 +101,14 @@ pub(crate) fn said(subject: &Subject, text: &str) -> Said {
     Said { claims: found.iter().map(|it| Claim::of(it, ground)).collect(), edits, is_guessed }
 }
 
-/// The connections to a server of this kind.
+/// Returns the connections to a server of this kind.
 fn own(reading: Reading, ground: Ground) -> Vec<Found> {
     let is_own = |it: &Found| it.address.as_ref().is_none_or(|it| it.protocol == ground.protocol);
     reading.found.into_iter().filter(is_own).collect()
 }
 
-/// The texts that `switch` would write for one connection: none if it is on the socket already, or not known.
+/// Returns the texts that `switch` would write for one connection; empty if the connection is on the socket already, or
+/// is not known.
 fn edits_of(found: &Found, ground: Ground, text: &str, source: &Source<'_>, subject: &Subject) -> Vec<Edited> {
     let is_over_tcp = found.takes.is_some_and(|it| it != Takes::Unix);
     let Some(address) = found.address.as_ref().filter(|_| is_over_tcp && !found.is_guessed && !found.fails) else {
@@ -114,7 +116,7 @@ fn edits_of(found: &Found, ground: Ground, text: &str, source: &Source<'_>, subj
     };
     let fields = fields(address, ground);
     let rewrites = if found.titles.len() > 1 {
-        // `--as` says whose it is.
+        // With several possible applications, `--as` chooses one.
         let named = read_as(source, &subject.application).map(|it| own(it, ground)).unwrap_or_default();
         named.iter().flat_map(|it| it.rewrites(&fields, text)).collect()
     } else {
@@ -125,7 +127,7 @@ fn edits_of(found: &Found, ground: Ground, text: &str, source: &Source<'_>, subj
     texts.map(|text| Edited { text, socket: Place::Socket(PathBuf::from(&fields.socket)) }).collect()
 }
 
-/// The socket of the server behind an address over TCP.
+/// Returns the fields for the socket of the server that listens at a TCP address.
 fn fields(address: &Address, ground: Ground) -> Fields {
     Fields {
         user: address.user.clone(),
@@ -144,7 +146,7 @@ impl Claim {
         let what = match (found.takes, &found.address) {
             (None, _) | (_, None) => What::Open,
             (Some(Takes::Nothing), _) => What::Nowhere,
-            // It names a socket, or a host that is not one, and the claim is that this is not reached.
+            // The file names a socket, or a host that does not exist. The claim is that the driver does not reach it.
             (Some(_), Some(address)) if found.fails => What::NotTo(places(Takes::Unix, address, ground)),
             (Some(takes), Some(address)) => What::To(places(takes, address, ground)),
         };
@@ -163,7 +165,7 @@ impl Claim {
         Self { words: format!("{}: {place}: {}", found.titles.join(", "), found.why), what }
     }
 
-    /// The address as `looptax check URL` reads it; `None` if it refuses it.
+    /// Returns the claim from the address as `looptax check URL` reads it; `None` if `check` refuses the address.
     fn of_url(text: &str, ground: Ground) -> Option<Self> {
         let address = Address::parse(text).ok()?;
         let takes = if address.socket.is_some() { Takes::Unix } else { Takes::Tcp };
@@ -173,7 +175,8 @@ impl Claim {
         Some(Self { words: words.join(" or "), what: if is_known { What::To(places) } else { What::Open } })
     }
 
-    /// How each ended. Memcached's clients divide what they keep among all servers of a list: one of them is asked first.
+    /// Returns the result of each claim. Memcached's clients distribute their keys among all servers in a list, so one
+    /// of these servers is asked first.
     pub(crate) fn all_against(claims: &[Self], reached: &[Place], ground: Ground) -> Vec<Ending> {
         let mut endings: Vec<Ending> = claims.iter().map(|it| it.against(reached, ground)).collect();
         let is_divided = ground.protocol == Protocol::Memcached && endings.iter().any(|it| *it != Ending::False);
@@ -187,14 +190,14 @@ impl Claim {
             (What::Nowhere, first) => first.is_none(),
             (What::NotTo(places), first) => first.is_none_or(|it| !places.contains(it)),
             (What::To(places), Some(first)) => places.contains(first),
-            // It tried where nothing listens.
+            // The driver tried a place at which nothing listens.
             (What::To(places), None) => !places.iter().any(|it| ground.listens(it)),
         };
         if is_right { Ending::Right } else { Ending::False }
     }
 }
 
-/// Where a claim says that the connection goes.
+/// Returns the places to which a claim says that the connection goes.
 fn places(takes: Takes, address: &Address, ground: Ground) -> Vec<Place> {
     let tcp = || {
         let addresses = Ground::addresses(address.host.as_deref()).into_iter();
@@ -215,7 +218,7 @@ fn places(takes: Takes, address: &Address, ground: Ground) -> Vec<Place> {
     }
 }
 
-/// A path, or an abstract name.
+/// Returns the place of a socket: a path, or an abstract name.
 pub(super) fn of_socket(file: &Path) -> Place {
     match file.to_string_lossy().strip_prefix('@') {
         Some(name) => Place::Abstract(name.to_owned()),

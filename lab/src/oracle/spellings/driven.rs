@@ -1,4 +1,4 @@
-//! A driver that connects as its configuration says, with listeners that note where it connects.
+//! A driver that connects as its configuration says, while listeners record where it connects.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -14,10 +14,10 @@ use super::ground::{Ground, Place, SCRATCH};
 use crate::dialects::dialogue::{Answer, Job, Versions};
 use crate::dialects::program::{self, Program};
 
-/// The longest that a driver may take for one connection on this machine.
+/// Time limit of a driver for one connection on this machine.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// The driver's connections with a text.
+/// The connections of a driver with a text.
 #[derive(Debug, Clone)]
 pub(crate) struct Done {
     pub(crate) reached: Vec<Place>,
@@ -27,11 +27,11 @@ pub(crate) struct Done {
 pub(crate) struct Driven {
     program: String,
     dialect: String,
-    /// Whether it keeps something of the text before, so that each text needs a process.
+    /// Whether the driver keeps settings of the previous text, so that each text needs its own process.
     is_each: bool,
     ears: Arc<Ears>,
     running: Program,
-    /// Its connections with each text so far.
+    /// The driver's connections with each text so far.
     known: BTreeMap<String, Done>,
 }
 
@@ -39,7 +39,7 @@ impl Driven {
     /// Starts a program of `clients/dialects`.
     ///
     /// # Errors
-    /// That it does not start: what it needs is not installed.
+    /// If the program does not start, because something that it needs is not installed.
     pub(crate) fn start(ground: Ground, program: &str, dialect: &str, is_each: bool) -> Result<Self> {
         Ok(Self {
             ears: Ears::at(ground)?,
@@ -55,7 +55,7 @@ impl Driven {
         &self.running.versions
     }
 
-    /// Has it connect as the text says; once for each text.
+    /// Makes the driver connect as the text says; a text that was tried before is not tried again.
     pub(crate) fn drive(&mut self, job: &Job) -> Result<Done> {
         if let Some(done) = self.known.get(&job.text) {
             return Ok(done.clone());
@@ -80,12 +80,12 @@ impl Driven {
 }
 
 impl Done {
-    /// Whether this place was reached, and nothing else.
+    /// Returns whether the driver reached this place, and no other.
     pub(crate) fn is_only(&self, place: &Place) -> bool {
         !self.reached.is_empty() && self.reached.iter().all(|it| it == place)
     }
 
-    /// The kind of the place that was reached first.
+    /// Returns the kind of the place that the driver reached first.
     pub(crate) fn class(&self, ground: Ground) -> &'static str {
         self.reached.first().map_or("nowhere", |it| ground.class(it))
     }
@@ -103,7 +103,7 @@ fn start(program: &str, dialect: &str) -> Result<Program> {
     Program::start(&mut command, PATIENCE).with_context(|| format!("the program of {dialect}"))
 }
 
-/// The program's environment: nothing in it says where a server is.
+/// Sets the program's environment, in which nothing names a server.
 fn prepare(command: &mut Command) -> Result<()> {
     let home = Path::new(SCRATCH).join("home");
     fs::create_dir_all(&home)?;

@@ -1,6 +1,7 @@
-//! The texts that `looptax dsn` prints for each driver: every socket of the ground, and what a host means.
+//! The texts that `looptax dsn` prints for each driver: tests them with every socket of the ground, and tests how a
+//! driver interprets a host.
 //!
-//! `cargo lab dialects` tries awkward logins on real servers; here it is awkward places, all of them.
+//! `cargo lab dialects` tests awkward logins on real servers; this oracle tests all awkward paths.
 
 use anyhow::{Context, Result};
 use looptax_advise::{Dialect, Fields, Takes, dialects};
@@ -15,7 +16,7 @@ use crate::dialects::driver::Driver;
 
 const USER: &str = "app";
 const PASSWORD: &str = "secret";
-/// Hosts that an ordinary connection may name; `None` for none.
+/// Hosts in an ordinary connection; `None` for a text without a host.
 const HOSTS: [Option<&str>; 4] = [None, Some("localhost"), Some("127.0.0.1"), Some(NAME)];
 
 struct Trial<'a> {
@@ -29,7 +30,7 @@ struct Trial<'a> {
 /// Tries one driver.
 ///
 /// # Errors
-/// That its program does not start, or there is no such dialect.
+/// If the driver's program does not start, or there is no such dialect.
 pub(super) fn run(driver: &Driver) -> Result<Outcome> {
     let kind = Kind::ALL.into_iter().find(|it| it.name() == driver.kind).context("no such kind")?;
     let ground = Ground::of(kind.protocol().context("no driver supports it")?);
@@ -49,7 +50,7 @@ pub(super) fn run(driver: &Driver) -> Result<Outcome> {
 }
 
 impl Trial<'_> {
-    /// A text connects over its socket and nowhere else, or looptax reports that it cannot be written.
+    /// Checks that a text connects only over its socket, or that looptax reports that the text cannot be written.
     fn socket(&mut self, fields: &Fields) -> Result<()> {
         let text = self.dialect.text(fields);
         let cannot = self.dialect.cannot(fields);
@@ -60,7 +61,7 @@ impl Trial<'_> {
         Ok(())
     }
 
-    /// A host means to the driver what looptax reports.
+    /// Checks that the driver interprets a host as looptax reports.
     fn host(&mut self, host: Option<&str>) -> Result<()> {
         let login = [USER, PASSWORD, database(self.ground).unwrap_or_default()];
         let Ok(text) = self.driver.text_for(host, self.ground.usual_port, login) else {
@@ -100,7 +101,7 @@ fn database(ground: Ground) -> Option<&'static str> {
     }
 }
 
-/// Every socket, of the servers on either port.
+/// Returns the fields for every socket, of the servers at both ports.
 fn all_fields(ground: Ground) -> Vec<Fields> {
     let fields = |socket: String, folder: &str, port: u16| Fields {
         user: has_user(ground).then(|| USER.to_owned()),

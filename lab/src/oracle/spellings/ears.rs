@@ -1,6 +1,6 @@
-//! Listeners at every place of a kind's ground, which remember who came where.
+//! Listeners at every place of a kind's ground, which record the place of each connection.
 //!
-//! Fake servers let everybody in. A connection that was made before [`Ears::take`] is in what it gives.
+//! The fake servers accept every login. Each connection that was opened before [`Ears::take`] is in its result.
 
 use std::fs;
 use std::io;
@@ -24,7 +24,7 @@ enum Ear {
     Unix(UnixListener, Place),
 }
 
-/// The listeners of one kind of server. Their threads end with the program.
+/// The listeners for one kind of server. Their threads end with the program.
 pub(crate) struct Ears {
     all: Vec<Ear>,
     script: Script,
@@ -32,7 +32,7 @@ pub(crate) struct Ears {
 }
 
 impl Ears {
-    /// Those of a kind; they are opened once.
+    /// Returns the listeners for a kind; they are opened only once.
     pub(crate) fn at(ground: Ground) -> Result<Arc<Self>> {
         static OPEN: Mutex<Vec<(Protocol, Arc<Ears>)>> = Mutex::new(Vec::new());
         let mut open = OPEN.lock().unwrap_or_else(PoisonError::into_inner);
@@ -47,7 +47,7 @@ impl Ears {
     fn open(ground: Ground) -> Result<Arc<Self>> {
         let mut ears = Vec::new();
         for port in ground.ports() {
-            // IPv4 comes in here, too.
+            // This socket also accepts IPv4.
             let listener = TcpListener::bind((Ipv6Addr::UNSPECIFIED, port));
             ears.push(Ear::Tcp(listener.with_context(|| format!("cannot listen on port {port}"))?));
         }
@@ -75,7 +75,7 @@ impl Ears {
             Protocol::Mongodb => Speaks::Mongodb,
             other => bail!("no fake server speaks {other}"),
         };
-        // A memcached that has nothing; from any other server one row.
+        // memcached answers that it has no value; any other server sends one row.
         let answer = if speaks == Speaks::Memcached { Answer::Empty } else { Answer::Cells("1") };
         let ears = Arc::new(Self { all: ears, script: Script::new(speaks, answer), came: Mutex::default() });
         let listening = Arc::clone(&ears);
@@ -83,7 +83,7 @@ impl Ears {
         Ok(ears)
     }
 
-    /// The places of the connections since the last time, in their order.
+    /// Returns the places of the connections since the last call, in order.
     pub(crate) fn take(&self) -> Vec<Place> {
         self.sweep();
         std::mem::take(&mut self.came.lock().unwrap_or_else(PoisonError::into_inner))
@@ -93,13 +93,13 @@ impl Ears {
         let fds: Vec<BorrowedFd<'_>> = self.all.iter().map(Ear::fd).collect();
         loop {
             let mut fds: Vec<PollFd<'_>> = fds.iter().map(|fd| PollFd::from_borrowed_fd(*fd, PollFlags::IN)).collect();
-            // Interrupted or not: the sweep finds out.
+            // The result does not matter, because the sweep checks all listeners anyway.
             poll(&mut fds, None).ok();
             self.sweep();
         }
     }
 
-    /// Takes in everybody who has come. The lock is held from the connection to its note.
+    /// Accepts all waiting connections. The lock is held from each connection until it is recorded.
     fn sweep(&self) {
         let mut came = self.came.lock().unwrap_or_else(PoisonError::into_inner);
         for ear in &self.all {

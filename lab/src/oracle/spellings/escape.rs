@@ -1,6 +1,7 @@
 //! How a value is written in a file of each language.
 //!
-//! Pure. Written from the languages' own manuals, not with looptax's quoting, which is compared with them.
+//! This file does no I/O. It is written from the languages' own manuals and does not use looptax's quoting, which is
+//! compared with it.
 
 use anyhow::{Result, bail};
 use serde::Deserialize;
@@ -8,23 +9,24 @@ use serde::Deserialize;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Escape {
-    /// As it is.
+    /// The value is not changed.
     Raw,
-    /// Single quotes as PHP, Python and Ruby have them.
+    /// Single quotes, as in PHP, Python and Ruby.
     Php,
-    /// Single quotes that are doubled inside.
+    /// Single quotes; quotes inside are doubled.
     Yaml,
-    /// Single quotes with backslashes, of libpq's keywords.
+    /// Single quotes with backslashes, as in libpq's keyword strings.
     Libpq,
-    /// As JSON and JavaScript have it.
+    /// Double quotes, as in JSON and JavaScript.
     Json,
-    /// As it is, with double quotes where it is not plain.
+    /// Not changed if plain; otherwise in double quotes.
     Dotenv,
-    /// Each byte that is not a letter, digit, dot or dash as `%XX`.
+    /// Each byte that is not a letter, digit, dot or dash becomes `%XX`.
     Url,
-    /// The same, except for slashes.
+    /// Like [`Self::Url`], but slashes are not changed.
     Path,
-    /// As the host of a URL: a name, an address and a port as they are, anything else as [`Self::Url`] has it.
+    /// The host of a URL: a name, or an address with a port, is not changed; anything else is written like
+    /// [`Self::Url`].
     Authority,
 }
 

@@ -1,6 +1,6 @@
-//! The places of the oracle's machine: ports, names, folders and sockets where something listens.
+//! The places of the oracle's machine: ports, names, folders and sockets at which something listens.
 //!
-//! Pure, except for [`Ground::lay`], which mounts them in a namespace that was made for them.
+//! This file does no I/O, except for [`Ground::lay`], which mounts the places in a namespace that was made for them.
 
 use std::fs;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
@@ -15,19 +15,19 @@ use crate::workspace::{root, run_to_success};
 
 /// The folder of the server's socket.
 pub(crate) const RIGHT: &str = "/srv/db";
-/// The folder of another server's.
+/// The folder of another server's socket.
 pub(crate) const OLD: &str = "/srv/old";
-/// Folders with signs that drivers or files take for something else.
+/// Folders with characters that drivers or files may interpret in another way.
 pub(crate) const AWKWARD: [&str; 6] = ["/srv/a:b", "/srv/a b", "/srv/Data", "/srv/a%2Fb", "/srv/eu:db:1", "/srv/it's"];
-/// A host that is not this one to anybody who only sees its name.
+/// A host name that nothing shows to be this machine, unless the name is looked up.
 pub(crate) const NAME: &str = "db.internal";
 const NAMED: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
-/// The folders that the oracle has to itself.
+/// The folders that only the oracle uses.
 const OWN: [&str; 3] = ["/srv", "/run", "/tmp"];
-/// Where programs keep what they need.
+/// The folder for files that programs need.
 pub(crate) const SCRATCH: &str = "/srv/scratch";
 
-/// Where a driver was taken in.
+/// A place at which a driver's connection was accepted.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Place {
     Tcp(IpAddr, u16),
@@ -46,7 +46,7 @@ impl std::fmt::Display for Place {
     }
 }
 
-/// Where servers of one kind listen.
+/// The places at which servers of one kind listen.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ground {
     pub(crate) protocol: Protocol,
@@ -64,12 +64,13 @@ impl Ground {
         [self.usual_port, self.other_port]
     }
 
-    /// The socket's file in a folder, of the server on the usual port.
+    /// Returns the path of the socket in a folder, for the server at the usual port.
     pub(crate) fn file(self, folder: &str) -> PathBuf {
         self.file_for(folder, self.usual_port)
     }
 
-    /// The same of the server on this port: PostgreSQL's files have it in their names.
+    /// Returns the path of the socket in a folder, for the server at this port: the names of PostgreSQL's sockets
+    /// contain the port.
     pub(crate) fn file_for(self, folder: &str, port: u16) -> PathBuf {
         Path::new(folder).join(match self.protocol {
             Protocol::Postgres => format!(".s.PGSQL.{port}"),
@@ -78,7 +79,7 @@ impl Ground {
         })
     }
 
-    /// The sockets that clients use if none is given.
+    /// Returns the sockets that clients use if no socket is given.
     pub(crate) fn usual_sockets(self) -> Vec<PathBuf> {
         match self.protocol {
             Protocol::Mysql => ["/run/mysqld/mysqld.sock", "/tmp/mysql.sock"].map(PathBuf::from).into(),
@@ -101,12 +102,12 @@ impl Ground {
         all
     }
 
-    /// The abstract name of this kind, as clients that know such names spell it.
+    /// Returns the abstract socket name for this kind, as clients that support such names write it.
     pub(crate) fn abstract_name(self) -> String {
         format!("@oracle-{}", self.protocol.kind().name())
     }
 
-    /// The abstract names where something listens: PostgreSQL's clients put a file's name behind it.
+    /// Returns the abstract names at which something listens: PostgreSQL's clients add the name of the socket file.
     pub(crate) fn names(self) -> Vec<String> {
         let name = self.abstract_name();
         let name = name.trim_start_matches('@');
@@ -117,7 +118,7 @@ impl Ground {
         }
     }
 
-    /// The addresses that a host means here; none if it means nothing.
+    /// Returns the addresses of a host on this machine; empty if the host is unknown.
     pub(crate) fn addresses(host: Option<&str>) -> Vec<IpAddr> {
         let host = host.unwrap_or("localhost").to_ascii_lowercase();
         match &*host {
@@ -127,7 +128,8 @@ impl Ground {
         }
     }
 
-    /// The kind of a place: faults that differ in nothing else are one.
+    /// Returns the kind of a place. Faults that differ only in their places, but not in the kinds of these, count as
+    /// one fault.
     pub(crate) fn class(self, place: &Place) -> &'static str {
         match place {
             Place::Tcp(_, port) if *port == self.usual_port => "usual port",
@@ -140,7 +142,7 @@ impl Ground {
         }
     }
 
-    /// Whether something listens there.
+    /// Returns whether something listens at this place.
     pub(crate) fn listens(self, place: &Place) -> bool {
         match place {
             Place::Tcp(ip, port) => ip.is_loopback() && self.ports().contains(port),
@@ -149,7 +151,7 @@ impl Ground {
         }
     }
 
-    /// Makes the folders and files that every kind needs. The network and the mounts have to be the caller's own.
+    /// Makes the folders and files that every kind needs. The caller must have its own network and mount namespaces.
     pub(crate) fn lay() -> Result<()> {
         let checkout = root()?;
         if let Some(own) = OWN.iter().find(|it| checkout.starts_with(it)) {
@@ -166,7 +168,7 @@ impl Ground {
     }
 }
 
-/// Puts a file of ours over one of the machine's.
+/// Mounts one of the oracle's files over a file of the machine.
 fn put(path: &str, text: &str) -> Result<()> {
     let own = Path::new("/srv").join(path.trim_start_matches('/').replace('/', "-"));
     fs::write(&own, text)?;

@@ -1,10 +1,11 @@
-//! `cargo lab oracle spellings`: files with random settings, read by looptax and by the driver that they are for.
+//! `cargo lab oracle spellings`: files with random settings, read by looptax and by the driver for which they are
+//! written.
 //!
-//! The driver reads a file and connects; listeners note where. looptax reads the same file. The transport, place and
-//! port that it reports have to be what happened, and with each text that `switch` would write in its place the driver
-//! has to reach the socket, and nothing else. The files are those of `clients/dialects/spellings.toml`,
-//! `clients/setup.sh` installs what reads them. It runs in its own network and mount namespace, where the usual ports
-//! and sockets are free.
+//! The driver reads a file and connects; listeners record where. looptax reads the same file. The transport, place and
+//! port that looptax reports must be those of the driver's connection. With each text that `switch` would write
+//! instead, the driver must reach the socket, and nothing else. The files are those of
+//! `clients/dialects/spellings.toml`; `clients/setup.sh` installs the drivers. The oracle runs in its own network and
+//! mount namespace, in which the usual ports and sockets are free.
 
 mod claim;
 mod driven;
@@ -30,25 +31,26 @@ use table::Outcome;
 
 #[derive(Debug, Clone, clap::Args)]
 pub(crate) struct Options {
-    /// Only these: names of clients/dialects/spellings.toml, or mysql, postgres, redis, memcached
+    /// Run only these: names of clients/dialects/spellings.toml, or mysql, postgres, redis, memcached
     names: Vec<String>,
-    /// How many files of each
+    /// How many files of each spelling
     #[arg(long, default_value_t = 200)]
     draws: u32,
-    /// The seed of the random numbers; another one each time if not given
+    /// The seed of the random numbers; random if not given
     #[arg(long)]
     seed: Option<u64>,
-    /// Instead of files, the output of `looptax dsn`: names of clients/dialects/drivers.toml, or kinds
+    /// Test the output of `looptax dsn` instead of files; the names are those of clients/dialects/drivers.toml, or
+    /// kinds
     #[arg(long)]
     dsn: bool,
-    /// The part that CI runs: 50 files of each spelling whose driver CI installs, the same files each time
+    /// Run only the part that CI runs: 50 files of each spelling whose driver CI installs, always the same files
     #[arg(long, conflicts_with_all = ["names", "draws", "seed", "dsn"])]
     short: bool,
     #[arg(long, hide = true)]
     inside: bool,
 }
 
-/// Those whose drivers the tests' set-up installs.
+/// The spellings whose drivers the set-up of the tests installs.
 const OF_SET_UP: [&str; 11] = [
     "nextcloud-mysql",
     "laravel-mysql",
@@ -63,7 +65,8 @@ const OF_SET_UP: [&str; 11] = [
     "php-session-redis",
 ];
 
-/// Runs it: a table, and each false claim with the smallest file that shows it. Fails if there is one.
+/// Runs the oracle; prints a table, and each false claim with the smallest file that shows it. Fails if there is a
+/// false claim.
 pub(super) fn run(options: &Options) -> Result<()> {
     if options.short {
         if !rustix::process::geteuid().is_root() {
@@ -92,7 +95,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
         }
     }
     println!("{}", table::table(&outcomes, coin.seed));
-    // A run of named subjects fails if one is skipped.
+    // If the user named the spellings, a skipped spelling is a failure.
     let n_skipped = outcomes.iter().filter(|it| it.is_skipped()).count();
     if n_skipped > 0 && !options.names.is_empty() {
         bail!("{n_skipped} of them could not run");
@@ -104,14 +107,14 @@ pub(super) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// Prints what is wrong of one; a driver that does not start keeps no other from its turn.
+/// Prints the faults of one spelling. If its driver does not start, the others are still tested.
 fn shown(name: &str, outcome: Result<Outcome>, seed: u64) -> Outcome {
     let outcome = outcome.unwrap_or_else(|error| Outcome::skipped(name, &format!("{error:#}")));
     print!("{}", table::faults(&outcome, seed));
     outcome
 }
 
-/// Runs it again in namespaces that end with it.
+/// Runs the oracle again in namespaces that end together with it.
 fn run_inside(options: &Options, seed: u64) -> Result<()> {
     if !rustix::process::geteuid().is_root() {
         bail!("a namespace with the usual ports and sockets needs root");

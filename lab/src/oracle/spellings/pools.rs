@@ -1,6 +1,7 @@
-//! The values that settings are drawn from, for each kind of server.
+//! The values from which settings are drawn, for each kind of server.
 //!
-//! Pure. The simplest comes first, absence before all: a false claim is shown with the simplest values that show it.
+//! This file does no I/O. The simplest value comes first, and a missing value before all others, because a false claim
+//! is shown with the simplest values that show it.
 
 use std::collections::BTreeMap;
 
@@ -9,13 +10,13 @@ use looptax_model::dsn::Protocol;
 use super::ground::{AWKWARD, Ground, NAME, OLD, RIGHT};
 use crate::coin::Coin;
 
-/// The names of values in a template.
+/// The names of the values in a template.
 pub(crate) const NAMES: [&str; 4] = ["host", "port", "socket", "hostaddr"];
 
-/// A value, `None` for none, and how often it is drawn.
+/// A value with its weight in the draw; `None` if the setting is missing.
 type Value = (u32, Option<String>);
 
-/// The values of one kind of server, by name.
+/// The values for one kind of server, by name.
 pub(crate) struct Pools {
     by_name: BTreeMap<&'static str, Vec<Value>>,
 }
@@ -36,7 +37,7 @@ impl Pools {
         self.by_name.get(name).map(Vec::as_slice).unwrap_or_default()
     }
 
-    /// The place of a value in its pool.
+    /// Draws a value; returns its index in its pool.
     pub(crate) fn draw(&self, name: &str, coin: &mut Coin) -> usize {
         let values = self.of_name(name);
         let total: u32 = values.iter().map(|it| it.0).sum();
@@ -54,7 +55,7 @@ impl Pools {
     }
 }
 
-/// Values with their weights; the first has no value.
+/// Returns values with their weights; the first entry is the missing value.
 fn valued(none: u32, values: impl IntoIterator<Item = (u32, String)>) -> Vec<Value> {
     let named = values.into_iter().map(|(weight, value)| (weight, Some(value)));
     std::iter::once((none, None)).chain(named).collect()

@@ -1,4 +1,4 @@
-//! The applications whose files are drawn: `clients/dialects/spellings.toml`.
+//! The applications whose files are tested: `clients/dialects/spellings.toml`.
 
 use std::fs;
 
@@ -12,18 +12,18 @@ use crate::workspace;
 
 const KNOWN: &str = "clients/dialects/spellings.toml";
 
-/// One application and one of its files.
+/// An application, and one of its files.
 #[derive(Debug, Clone)]
 pub(crate) struct Subject {
     pub(crate) name: String,
     pub(crate) protocol: Protocol,
-    /// The program of `clients/dialects` that connects as it does.
+    /// The program in `clients/dialects` that connects as the application does.
     pub(crate) program: String,
-    /// The path of the file, below the application's folder; empty if the text is the one that `check` takes itself.
+    /// The path of the file in the application's folder; empty if the text is passed to `check` as an argument.
     pub(crate) file: String,
-    /// The files beside it.
+    /// The other files in the application's folder.
     pub(crate) beside: Vec<String>,
-    /// Its name for `--as`, when looptax asks whose file it is.
+    /// The application's name for `--as`, for files that several applications may read.
     pub(crate) application: String,
     pub(crate) quotes: Escape,
     pub(crate) template: Template,
@@ -44,7 +44,7 @@ struct Row {
     text: String,
 }
 
-/// All of them, or those with these names or of these kinds.
+/// Returns all subjects, or those with these names or kinds.
 pub(crate) fn subjects(names: &[String]) -> Result<Vec<Subject>> {
     #[derive(Deserialize)]
     struct Known {

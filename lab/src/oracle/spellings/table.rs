@@ -1,4 +1,4 @@
-//! The results: a table, and each kind of fault with the smallest file that shows it.
+//! The results: a table, and each fault with the smallest file that shows it.
 
 use std::fmt::Write;
 
@@ -7,13 +7,14 @@ use crate::dialects::dialogue::Versions;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum FaultKind {
-    /// The driver connects to another place than reported.
+    /// The driver connects to another place than looptax reports.
     Elsewhere,
-    /// With the edited file the driver does not reach the socket, or something else as well.
+    /// With the edited file, the driver does not reach the socket, or also connects to another place.
     Edit,
-    /// The driver connects to nothing, although something listens at the reported place.
+    /// The driver connects to nothing, although a listener is at the reported place.
     Nowhere,
-    /// An edit misses the socket, of a file with which the driver went nowhere before.
+    /// With the edited file, the driver does not reach the socket, but with the original file it connected to nothing
+    /// either.
     EditOfBroken,
 }
 
@@ -23,15 +24,15 @@ pub(crate) struct Fault {
     pub(crate) text: String,
     pub(crate) said: String,
     pub(crate) done: String,
-    /// The edited text; empty for a claim.
+    /// The edited text; empty for a false claim.
     pub(crate) edited: String,
-    /// The sign of the fault: what looptax reports and what the driver does, without the words.
+    /// A short form of the fault, for comparison: what looptax reports and what the driver does, without the messages.
     pub(crate) sign: String,
-    /// The draw that first showed it.
+    /// The number of the draw that first showed the fault.
     pub(crate) number: u32,
 }
 
-/// The trial of one application.
+/// The results of one application.
 #[derive(Debug, Default)]
 pub(crate) struct Outcome {
     name: String,
@@ -40,12 +41,12 @@ pub(crate) struct Outcome {
     n_right: usize,
     n_open: usize,
     n_silent: usize,
-    /// Found by the names of settings: nothing is written then.
+    /// Number of connections that were recognised only by the names of settings; `switch` then writes nothing.
     pub(crate) n_guessed: usize,
     n_edits: usize,
-    /// Each with how many draws come down to it.
+    /// Each fault, with the number of draws that were reduced to it.
     faults: Vec<(Fault, usize)>,
-    /// Why it was not tried.
+    /// The reason why the application was not tested.
     skipped: Option<String>,
 }
 
@@ -63,7 +64,7 @@ impl Outcome {
         Self { name: name.to_owned(), skipped: Some(why.to_owned()), ..Self::default() }
     }
 
-    /// Counts a draw: how each claim ended, and how many edits there were.
+    /// Counts a draw: the results of its claims, and the number of edits.
     pub(crate) fn count(&mut self, endings: &[Ending], n_edits: usize) {
         self.n_draws += 1;
         self.n_edits += n_edits;
@@ -87,7 +88,7 @@ impl Outcome {
         }
     }
 
-    /// How many draws show a fault of this kind.
+    /// Returns how many draws show a fault of this kind.
     fn n_of(&self, kind: FaultKind) -> usize {
         self.faults.iter().filter(|(it, _)| it.kind == kind).map(|(_, n)| n).sum()
     }
@@ -97,7 +98,7 @@ impl Outcome {
     }
 }
 
-/// Each fault with its smallest file, the worst kind first.
+/// Returns a text with each fault and its smallest file, the worst kind first.
 pub(crate) fn faults(outcome: &Outcome, seed: u64) -> String {
     let mut text = String::new();
     let mut faults: Vec<&(Fault, usize)> = outcome.faults.iter().collect();

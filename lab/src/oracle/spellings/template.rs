@@ -1,7 +1,7 @@
-//! Texts with slots: a file as an application has it, with random settings in it.
+//! A template: a file as an application has it, with slots for random settings.
 //!
-//! Pure. `[[name|…]]` is left out if the value `name` is absent, `[[=one||other]]` is one of several texts, and `{name}`
-//! or `{name:escape}` is a value. The names are those of `pools`; other braces are text.
+//! This file does no I/O. `[[name|…]]` is left out if the value `name` is missing, `[[=one||other]]` is one of several
+//! texts, and `{name}` or `{name:escape}` is a value. The names are those of `pools`; other braces are ordinary text.
 
 use anyhow::{Context, Result, bail};
 
@@ -9,7 +9,7 @@ use super::escape::Escape;
 use super::pools::{NAMES, Pools};
 use crate::coin::Coin;
 
-/// A text with slots.
+/// A text with slots for settings.
 #[derive(Debug, Clone)]
 pub(crate) struct Template {
     pieces: Vec<Piece>,
@@ -26,13 +26,13 @@ enum Piece {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 enum Slot {
-    /// A value of the pool of this name.
+    /// A value from the pool with this name.
     Value(String),
-    /// One of this many texts.
+    /// A choice from this number of texts.
     Text(usize),
 }
 
-/// The choice in each slot of a template, by its place among the possible ones; the first is the simplest.
+/// The choice for each slot of a template, as an index into the possible choices; the first choice is the simplest.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Draw(Vec<usize>);
 
@@ -47,7 +47,7 @@ impl Template {
         Ok(template)
     }
 
-    /// The pieces up to the first of these ends, and what follows from there.
+    /// Parses the pieces up to the first of these ends; returns them with the text from that end on.
     fn pieces<'a>(&mut self, text: &'a str, ends: &[&str]) -> Result<(Vec<Piece>, &'a str)> {
         let mut pieces = Vec::new();
         let mut plain = String::new();
@@ -80,7 +80,7 @@ impl Template {
         }
     }
 
-    /// `one||other]]`.
+    /// Parses `one||other]]`.
     fn one<'a>(&mut self, text: &'a str) -> Result<(Piece, &'a str)> {
         let slot = self.slots.len();
         self.slots.push(Slot::Text(0));
@@ -97,7 +97,7 @@ impl Template {
         }
     }
 
-    /// `{name}` or `{name:escape}`, if it is one.
+    /// Parses `{name}` or `{name:escape}`; `None` if the text does not begin with one of these.
     fn filled<'a>(&mut self, text: &'a str) -> Result<Option<(usize, Option<Escape>, &'a str)>> {
         let Some((inside, after)) = text.strip_prefix('{').and_then(|it| it.split_once('}')) else {
             return Ok(None);
@@ -110,7 +110,7 @@ impl Template {
         Ok(Some((self.value(name)?, escape, after)))
     }
 
-    /// The slot of a value; there is one for each name.
+    /// Returns the slot of a value; all uses of a name have the same slot.
     fn value(&mut self, name: &str) -> Result<usize> {
         if !NAMES.contains(&name) {
             bail!("no values are called `{name}`");
@@ -131,7 +131,7 @@ impl Template {
         Draw(self.slots.iter().map(one).collect())
     }
 
-    /// The text of a draw; `quotes` is how a value is written unless its place says otherwise.
+    /// Returns the text of a draw. `quotes` is how a value is written if its place does not specify another escape.
     pub(crate) fn render(&self, draw: &Draw, pools: &Pools, quotes: Escape) -> String {
         let value = |slot: usize| match &self.slots[slot] {
             Slot::Value(name) => pools.value(name, draw.0[slot]),
@@ -144,7 +144,7 @@ impl Template {
 }
 
 impl Draw {
-    /// Draws that are simpler in one slot, the simplest first.
+    /// Returns draws that are simpler in one slot, the simplest first.
     pub(crate) fn simpler(&self) -> Vec<Self> {
         let with = |slot: usize, idx: usize| {
             let mut other = self.clone();

@@ -1,4 +1,4 @@
-//! One application: random files, what looptax says of each, and what its driver does.
+//! Tests one application with random files: compares looptax's report about each file with what the driver does.
 
 use anyhow::Result;
 
@@ -12,7 +12,7 @@ use super::template::Draw;
 use crate::coin::Coin;
 use crate::dialects::dialogue::Job;
 
-/// The part that is judged.
+/// The part of looptax's report that is tested.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum What {
     Claim,
@@ -26,10 +26,10 @@ struct Trial<'a> {
     driven: Driven,
 }
 
-/// Draws files and tries each.
+/// Draws files and tests each.
 ///
 /// # Errors
-/// That the driver's program does not start.
+/// If the driver's program does not start.
 pub(super) fn run(subject: &Subject, n_draws: u32, seed: u64) -> Result<Outcome> {
     let ground = Ground::of(subject.protocol);
     let dialect = format!("spelling.{}", subject.name);
@@ -37,7 +37,7 @@ pub(super) fn run(subject: &Subject, n_draws: u32, seed: u64) -> Result<Outcome>
     let mut trial = Trial { subject, ground, pools: Pools::of(subject.protocol), driven };
     let mut outcome = Outcome::new(&subject.name, trial.driven.versions());
     for number in 0..n_draws {
-        // Each draw has its own numbers, so that it does not depend on how many came before.
+        // Each draw has its own random numbers, so it does not depend on the number of draws before it.
         let mut coin = Coin::new(Some(seed ^ (u64::from(number) << 32)))?;
         let draw = subject.template.draw(&trial.pools, &mut coin);
         trial.once(&draw, number, &mut outcome)?;
@@ -70,7 +70,7 @@ impl Trial<'_> {
         self.driven.drive(&Job { text: text.to_owned(), user: None, password: None, database: None })
     }
 
-    /// Finds what is wrong with the claim about a text, or with the first edit of it that is wrong.
+    /// Returns a fault in the claim about a text, or in the first wrong edit of the text.
     fn fault(&mut self, text: &str, what: What) -> Result<Option<Fault>> {
         let said = said(self.subject, text);
         let own = self.drive(text)?;
@@ -99,7 +99,7 @@ impl Trial<'_> {
         Ok(None)
     }
 
-    /// The same fault with the simplest settings near this draw.
+    /// Returns the same fault with the simplest settings that can be reached from this draw.
     fn smallest(&mut self, draw: &Draw, what: What, fault: Fault) -> Result<Fault> {
         let (mut draw, mut smallest) = (draw.clone(), fault);
         'simpler: loop {

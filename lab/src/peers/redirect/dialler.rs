@@ -1,4 +1,4 @@
-//! The program that connects, many times, and reports how long each step took.
+//! The program that connects many times and reports how long each step took.
 
 use std::fs;
 use std::io::{Read, Write};
@@ -13,9 +13,9 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 use rustix::thread::{CpuSet, sched_setaffinity};
 use serde::{Deserialize, Serialize};
 
-/// Answers that are waited for on each connection.
+/// Number of answers for which the program waits on each connection.
 const N_PINGS: usize = 20;
-/// System calls that have nothing to do with connections: this many in a row, and this often.
+/// Number of system calls in a row that have nothing to do with connections, and number of such rows.
 const N_UNRELATED: u32 = 4_000;
 const N_ROWS: usize = 50;
 
@@ -25,38 +25,38 @@ pub(crate) struct Options {
     /// The server's address
     #[arg(long)]
     tcp: SocketAddr,
-    /// Connect to the socket itself
+    /// Connect to this socket instead of the TCP address
     #[arg(long)]
     unix: Option<PathBuf>,
-    /// Connections, one after another
+    /// Number of connections, made one after another
     #[arg(long)]
     dials: u32,
-    /// Pause between them, in microseconds
+    /// Pause between two connections, in microseconds
     #[arg(long)]
     pause_us: u64,
-    /// Stay on this core
+    /// Run only on this core
     #[arg(long)]
     core: Option<usize>,
 }
 
-/// The results. Times are medians over the connections.
+/// The results. Times are medians over all connections.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub(super) struct Measured {
-    /// Over which transport the server says that all came.
+    /// The transport of all connections, as the server reports it.
     pub(super) transport: String,
-    /// `connect`, in us.
+    /// Time of `connect`, in us.
     pub(super) connect_us: f64,
-    /// Its 99th percentile.
+    /// 99th percentile of the time of `connect`, in us.
     pub(super) connect_p99_us: f64,
-    /// One option set and two names asked for after it, in us.
+    /// Time to set one option and to query two names, in us.
     pub(super) names_us: f64,
-    /// One answer to one byte, in us.
+    /// Time to send one byte and receive its answer, in us.
     pub(super) ping_us: f64,
-    /// A connection with all of it and 20 answers, in us.
+    /// Time of a whole connection, including 20 answers, in us.
     pub(super) whole_us: f64,
-    /// A system call that has nothing to do with sockets, in ns.
+    /// Time of a system call that has nothing to do with sockets, in ns.
     pub(super) unrelated_ns: f64,
-    /// Largest memory of its parent, in KiB: the supervisor, if there is one.
+    /// Peak memory of the parent process, in KiB: the supervisor's, if there is one.
     pub(super) parent_kib: u64,
 }
 
@@ -104,7 +104,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// One connection: connected, set up as drivers do, greeted, asked.
+/// Makes one connection: connects, sets it up as drivers do, reads the greeting, sends requests.
 fn dial(tcp: SocketAddr, unix: Option<&SocketAddrUnix>, times: &mut Times) -> Result<&'static str> {
     let family = if unix.is_some() { AddressFamily::UNIX } else { AddressFamily::INET };
     let socket = socket_with(family, SocketType::STREAM, SocketFlags::CLOEXEC, None)?;
@@ -139,7 +139,8 @@ fn dial(tcp: SocketAddr, unix: Option<&SocketAddrUnix>, times: &mut Times) -> Re
     Ok(transport)
 }
 
-/// As most drivers do; a native socket knows nothing of the option, and that is fine.
+/// Sets options and reads names as most drivers do. A Unix socket does not support the option, and that error is
+/// ignored.
 fn set_up(socket: &OwnedFd) {
     let _ = rustix::net::sockopt::set_tcp_nodelay(socket.as_fd(), true);
     let _ = rustix::net::getsockname(socket);
@@ -152,7 +153,8 @@ fn percentile(mut values: Vec<f64>, share: f64) -> f64 {
     values.get(at).or(values.last()).copied().unwrap_or(f64::NAN)
 }
 
-/// Of the fastest row: the others were disturbed, which says nothing of the call.
+/// Returns the time of a call in the fastest row, because slower rows were disturbed, which has nothing to do with the
+/// call.
 fn unrelated_ns() -> f64 {
     let row = |_| {
         let start = Instant::now();

@@ -1,4 +1,5 @@
-//! The server: on TCP and on a socket, one connection at a time on each; greets with the transport, then echoes.
+//! The server, on TCP and on a socket, with one connection at a time on each. It sends the transport as its greeting,
+//! and then echoes.
 
 use std::io::{Read, Write};
 use std::net::TcpListener;
@@ -8,7 +9,7 @@ use std::thread;
 
 use anyhow::Result;
 
-/// Where it listens.
+/// The address at which the server listens.
 #[derive(Debug, clap::Args)]
 pub(crate) struct Options {
     /// The path of the socket; the port is printed on standard output
@@ -16,7 +17,7 @@ pub(crate) struct Options {
     socket: PathBuf,
 }
 
-/// Serves until it is killed.
+/// Runs the server until it is killed.
 pub(super) fn run(options: &Options) -> Result<()> {
     let _ = std::fs::remove_file(&options.socket);
     let unix = UnixListener::bind(&options.socket)?;
@@ -28,7 +29,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
         }
     });
     for connection in tcp.incoming().flatten() {
-        // Without it an echo of two writes waits for an acknowledgement.
+        // Without this option, an echo of two writes waits for an acknowledgement.
         let _ = connection.set_nodelay(true);
         serve(connection, b"t");
     }

@@ -1,24 +1,24 @@
-//! The results of the rounds, as Markdown: medians over rounds with their range; differences and ratios within a round,
-//! since the machine's speed drifts between rounds.
+//! The results of the rounds as Markdown: medians over the rounds with their range. Differences and ratios are computed
+//! within a round, because the machine's speed drifts between rounds.
 
 use super::dialler::Measured;
 use crate::peers::case::Place;
 use crate::peers::spread::Spread;
 
-/// The most that `looptax run` may cost: the project's own limits.
+/// The highest costs that `looptax run` may have: limits that the project has set for itself.
 const MOST_CONNECT_US: f64 = 20.0;
 const MOST_DATA_RATIO: f64 = 1.03;
 const MOST_UNRELATED_NS: f64 = 10.0;
 const MOST_MEMORY_KIB: f64 = 4096.0;
 
-/// The three arms, next to each other in time.
+/// The results of the three arms, measured one directly after the other.
 pub(super) struct Round {
     pub(super) tcp: Measured,
     pub(super) unix: Measured,
     pub(super) redirect: Measured,
 }
 
-/// A table for one place and pause.
+/// Returns a table for one placement and pause.
 pub(super) fn table(place: Place, pause_us: u64, rounds: &[Round]) -> String {
     let pause = match pause_us {
         0 => "one connection right after another".to_owned(),
@@ -51,12 +51,13 @@ pub(super) fn table(place: Place, pause_us: u64, rounds: &[Round]) -> String {
     lines.join("\n")
 }
 
-/// The four figures that have a limit.
+/// Returns the four figures that have a limit.
 fn judged(rounds: &[Round]) -> Vec<String> {
     let over = |of: fn(&Round) -> f64| rounds.iter().map(of).collect::<Vec<f64>>();
     let connect = over(|it| it.redirect.connect_us - it.tcp.connect_us);
     let data = over(|it| it.redirect.ping_us / it.unix.ping_us);
-    // Whole rounds are slower than others by more than this; the fastest of each says what the call takes.
+    // Some rounds are slower as a whole by more than this call takes; the fastest round of each arm shows how long the
+    // call takes.
     let least = |of: fn(&Round) -> f64| over(of).into_iter().fold(f64::INFINITY, f64::min);
     let unfiltered = least(|it| it.unix.unrelated_ns.min(it.tcp.unrelated_ns));
     let unrelated = vec![least(|it| it.redirect.unrelated_ns) - unfiltered];

@@ -1,8 +1,8 @@
-//! `cargo lab peers --redirect`: what `looptax run` costs a program, beside TCP and the native socket.
+//! `cargo lab peers --redirect`: the cost of `looptax run` for a program, compared with TCP and the native socket.
 //!
 //! The same small program (`dialler`) connects over TCP, to the socket itself, and over TCP under `looptax run`, in
-//! rounds; `figures` reports the results. The server is a process of this program, too, and greets each connection with
-//! the transport that it came over: a connection over another one than it should fails the run.
+//! rounds; `figures` reports the results. The server is also a process of this program. It sends the transport of each
+//! connection as a greeting; a connection over the wrong transport fails the run.
 
 pub(crate) mod dialler;
 mod echo;
@@ -24,10 +24,11 @@ use crate::servers::Ours;
 use dialler::Measured;
 use figures::Round;
 
-/// Pauses between connections: none, and one in which the machine forgets.
+/// Pauses between connections in µs: none, and one that is long enough for the machine's caches to be used by other
+/// programs.
 const PAUSES_US: [u64; 2] = [0, 200];
 
-/// The parts of this program that are started by it.
+/// The parts of this program that it starts as separate processes.
 #[derive(Debug, clap::Subcommand)]
 pub(crate) enum Part {
     /// The server
@@ -61,10 +62,10 @@ struct Server {
     address: SocketAddr,
 }
 
-/// Measures and prints.
+/// Measures, and prints the results.
 ///
 /// # Errors
-/// When something breaks or goes over another transport than it should; never for what was measured.
+/// If something cannot be run or uses the wrong transport; never because of a measured figure.
 pub(crate) fn run(looptax: &Path, cores: &Cores, n_rounds: u32, n_dials: u32, coin: &mut Coin) -> Result<()> {
     let folder = tempfile::tempdir().context("cannot make a folder for the socket")?;
     let socket = folder.path().join("echo.sock");
@@ -75,7 +76,7 @@ pub(crate) fn run(looptax: &Path, cores: &Cores, n_rounds: u32, n_dials: u32, co
         }
         let server = start(&socket)?;
         let client = cores.one(place, Role::Client);
-        // The supervisor goes where the kernel puts it.
+        // The kernel chooses the core of the supervisor.
         cores.move_to(Place::Free, Role::Client)?;
         for pause_us in PAUSES_US {
             let dial = |arm| dial(looptax, &server, &socket, arm, client, n_dials, pause_us);

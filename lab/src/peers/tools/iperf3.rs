@@ -1,4 +1,4 @@
-//! iperf3: bytes in one direction, over TCP, with its own server.
+//! iperf3: sends bytes in one direction over TCP, to its own server.
 
 use std::process::Command;
 
@@ -42,7 +42,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     Ok(command)
 }
 
-/// The bytes that arrived, by the receiver's clock.
+/// Counts the bytes that arrived, over the time on the receiver's clock.
 fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
     let report: Value = serde_json::from_str(report).context("iperf3 prints no JSON")?;
     let sum = &report["end"]["sum_received"];

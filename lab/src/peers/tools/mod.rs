@@ -1,4 +1,4 @@
-//! The peers, one file each, with the same members in the same order: version, command, reading.
+//! The peers, one file each. Each file has the same members in the same order: version, command, reading.
 
 pub(crate) mod iperf3;
 pub(crate) mod oha;
@@ -27,7 +27,7 @@ pub(crate) const TOOLS: [&Tool; 9] = [
     &slap::SLAP,
 ];
 
-/// The one that a case names.
+/// Parses the name in a case, and returns its peer.
 pub(super) fn named<'de, D: Deserializer<'de>>(from: D) -> Result<&'static Tool, D::Error> {
     let name = String::deserialize(from)?;
     let tool = TOOLS.into_iter().find(|tool| tool.name == name);

@@ -1,4 +1,4 @@
-//! oha: pages over HTTP on connections that stay open, over a port or a Unix socket.
+//! oha: requests pages over HTTP on connections that stay open, over a port or a Unix socket.
 
 use std::process::Command;
 
@@ -22,14 +22,14 @@ pub(crate) const OHA: Tool = Tool {
     server: None,
 };
 
-/// `oha 1.9.0`.
+/// Returns the version, as in `oha 1.9.0`.
 fn version() -> Result<String> {
     let output = Command::new("oha").arg("--version").output();
     let output = output.context("cannot run oha")?;
     Ok(String::from_utf8_lossy(&output.stdout).trim().to_owned())
 }
 
-/// Without its view, which would be drawn beside the load.
+/// Makes the command without oha's live view, which would use CPU time during the load.
 fn command(ask: &Ask<'_>) -> Result<Command> {
     let (Work::Hello, Effort::Seconds(seconds)) = (ask.work, ask.effort) else {
         bail!("oha does no {}", ask.work.words());
@@ -46,7 +46,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     Ok(command)
 }
 
-/// oha counts requests in flight at its end as errors, one for each connection.
+/// Reads a report. At its end, oha counts requests in flight as errors, one for each connection.
 fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let report: Value = serde_json::from_str(report).context("oha writes no JSON")?;
     let n_requests = report["statusCodeDistribution"]["200"].as_u64();

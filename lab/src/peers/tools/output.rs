@@ -1,4 +1,4 @@
-//! The output of peers: their version, and numbers in their reports.
+//! Parses the output of peers: their versions, and numbers in their reports.
 
 use std::process::Command;
 
@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 
 use crate::process;
 
-/// The first line that a program prints when asked for its version.
+/// Returns the first line that a program prints when it is asked for its version.
 pub(super) fn version_of(program: &str, arg: &str) -> Result<String> {
     let mut command = Command::new(program);
     command.arg(arg);
@@ -15,7 +15,7 @@ pub(super) fn version_of(program: &str, arg: &str) -> Result<String> {
     Ok(line.context("it prints no version")?.trim().to_owned())
 }
 
-/// The number after `name` up to the next blank or slash, in the line that starts with it.
+/// Returns the number after `name` up to the next blank or slash, in the line that starts with `name`.
 pub(super) fn number_after(report: &str, name: &str) -> Option<f64> {
     let mut lines = report.lines().map(str::trim);
     let rest = lines.find_map(|line| line.strip_prefix(name))?;
@@ -23,7 +23,7 @@ pub(super) fn number_after(report: &str, name: &str) -> Option<f64> {
     number.trim_end().parse().ok()
 }
 
-/// A quantile of sorted times; `None` without any.
+/// Returns a quantile of sorted times; `None` if there are no times.
 pub(super) fn quantile(sorted: &[f64], quantile: f64) -> Option<f64> {
     let at = (sorted.len() as f64 * quantile).ceil() as usize;
     sorted.get(at.max(1) - 1).copied()

@@ -1,7 +1,8 @@
-//! The lab itself as a load generator, for requests that no other one sends over both transports: pages, and
+//! The lab itself as a load generator, for requests that no other load generator sends over both transports: pages, and
 //! memcached's `get`.
 //!
-//! A thread for each connection, which waits for an answer before it asks again, or a connection for each request.
+//! Each connection has a thread, which waits for the answer before it sends the next request; or each request has its
+//! own connection.
 
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, TcpStream};
@@ -19,7 +20,7 @@ use super::output::quantile;
 use crate::peers::tool::{Ask, BOTH, Effort, Length, Report, Tool};
 use crate::peers::work::Work;
 
-/// The key that memcached is asked for.
+/// The key that is requested from memcached.
 pub(crate) const KEY: &str = "looptax_scratch_peers";
 
 pub(crate) const OWN: Tool = Tool {
@@ -49,7 +50,7 @@ pub(crate) struct Options {
     connections: u32,
     #[arg(long)]
     requests: u64,
-    /// A connection for each request
+    /// Open a new connection for each request
     #[arg(long)]
     reconnects: bool,
 }
@@ -65,7 +66,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     if ask.reconnects {
         command.arg("--reconnects");
     }
-    // The way is that from nginx to PHP-FPM.
+    // For PHP pages, the arm is the transport from nginx to PHP-FPM; the lab connects to nginx over TCP.
     let has_socket = ask.arm == Arm::Unix && ask.work != Work::PhpPage;
     if has_socket {
         command.arg("--socket").arg(&ask.at.socket);
@@ -82,7 +83,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
 fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let report: Value = serde_json::from_str(report).context("the lab prints no JSON")?;
     let number = |name: &str| report[name].as_f64().with_context(|| format!("the lab tells no {name}"));
-    // Of PHP's pages nginx knows how long it waits.
+    // For PHP pages, the lab's times do not belong to the transport that is compared; nginx measures that wait.
     let is_of_way = ask.work != Work::PhpPage;
     let (n_requests, seconds) = (number("n_requests")?, number("seconds")?);
     Ok(Report {
@@ -97,7 +98,7 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
 trait Stream: Read + Write {}
 impl<T: Read + Write> Stream for T {}
 
-/// Asks, and prints what it took as JSON.
+/// Sends the requests, and prints the results as JSON.
 pub(crate) fn run(options: &Options) -> Result<()> {
     let start = Instant::now();
     let each = (options.requests / u64::from(options.connections)).max(1);
@@ -114,7 +115,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     Ok(())
 }
 
-/// One connection's requests; their times in µs, without that of connecting.
+/// Sends the requests of one connection; returns their times in µs, without the time to connect.
 fn work(options: &Options, n: u64) -> Result<Vec<f64>> {
     let question = match &options.page {
         Some(page) => format!("GET {page} HTTP/1.1\r\nHost: localhost\r\n\r\n"),
@@ -158,7 +159,7 @@ fn connect(options: &Options) -> Result<Box<dyn Stream>> {
     Ok(Box::new(stream))
 }
 
-/// By its length, or with its last chunk.
+/// Checks whether an answer is complete, by its length or its last chunk.
 fn is_whole_page(answer: &[u8]) -> bool {
     let text = String::from_utf8_lossy(answer);
     let Some((head, body)) = text.split_once("\r\n\r\n") else { return false };

@@ -35,7 +35,7 @@ pub(crate) fn fill(at: &Address) -> Result<()> {
     Ok(())
 }
 
-/// As many threads as there are cores for them: what its manual advises.
+/// Makes the command with as many threads as cores, as pgbench's manual advises.
 fn command(ask: &Ask<'_>) -> Result<Command> {
     if !matches!(ask.work, Work::SelectOnly | Work::PooledSelectOnly) {
         bail!("pgbench does no {}", ask.work.words());
@@ -66,7 +66,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
 fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let n_requests = number_after(report, "number of transactions actually processed:");
     let n_failed = number_after(report, "number of failed transactions:");
-    // `tps = 123.4 (without initial connection time)`.
+    // The line is `tps = 123.4 (without initial connection time)`.
     let rate_per_s = number_after(report, "tps =");
     match (n_requests, n_failed, rate_per_s) {
         (Some(n), None | Some(0.0), Some(rate_per_s)) => {
@@ -78,10 +78,11 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     }
 }
 
-/// The prefix of its logs' names.
+/// The prefix of the names of pgbench's logs.
 const LOG: &str = "transactions";
 
-/// The times of all transactions in µs, sorted: the third column of its logs, a file for each thread.
+/// Returns the times of all transactions in µs, sorted: the third column of pgbench's logs, which has a file for each
+/// thread.
 fn logged(folder: &Path) -> Result<Vec<f64>> {
     let mut times_us = Vec::new();
     for file in fs::read_dir(folder).context("cannot list pgbench's logs")? {
@@ -97,7 +98,7 @@ fn logged(folder: &Path) -> Result<Vec<f64>> {
     Ok(times_us)
 }
 
-/// It is in the server's folder, where Debian puts no link for every version.
+/// Returns pgbench's path. It is in the server's folder, because Debian does not link it for every version.
 fn program() -> OsString {
     let own = find_binary(Kind::Postgres).map(|server| server.with_file_name("pgbench"));
     own.filter(|path| path.is_file()).map_or_else(|| "pgbench".into(), OsString::from)

@@ -1,4 +1,4 @@
-//! redis-benchmark: GET of keys as looptax's, drawn evenly.
+//! redis-benchmark: GET of keys like looptax's, drawn evenly.
 
 use std::process::Command;
 
@@ -41,7 +41,8 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     Ok(command)
 }
 
-/// The second line: `"GET …","91911.76","0.329",…` with rate, mean, least, median, p95 and p99 latency in ms.
+/// Reads the second line: `"GET …","91911.76","0.329",…` with rate, then mean, lowest, median, p95 and p99 latency in
+/// ms.
 fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let line = report.lines().find(|line| line.starts_with("\"GET "));
     let fields = line.map(|line| line.split(',').map(|field| field.trim_matches('"')));

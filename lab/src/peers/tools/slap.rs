@@ -1,6 +1,6 @@
-//! mariadb-slap: MariaDB and MySQL, with a connection for each query (`--detach`), which sysbench cannot.
+//! mariadb-slap: MariaDB and MySQL, with a connection for each query (`--detach`), which sysbench does not support.
 //!
-//! It takes its password from a file of options, as MariaDB's clients do.
+//! It reads its password from an options file, as MariaDB's clients do.
 
 use std::process::Command;
 
@@ -47,7 +47,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     Ok(command)
 }
 
-/// The line `Average number of seconds to run all queries: 1.234 seconds`.
+/// Reads the line `Average number of seconds to run all queries: 1.234 seconds`.
 fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let seconds = number_after(report, "Average number of seconds to run all queries:");
     let seconds = seconds.with_context(|| format!("mariadb-slap prints no time:\n{report}"))?;
@@ -56,7 +56,7 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     Ok(Report { n_requests, rate_per_s, rates_1s: Vec::new(), p50_us: None, p99_us: None })
 }
 
-/// Each connection's share, times the connections.
+/// Returns the number of requests that are sent: each connection's share, times the number of connections.
 fn n_requests(ask: &Ask<'_>) -> Result<u64> {
     let Effort::Requests(n) = ask.effort else { bail!("mariadb-slap takes no length in seconds") };
     let connections = u64::from(ask.connections);

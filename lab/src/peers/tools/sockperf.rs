@@ -1,4 +1,4 @@
-//! sockperf: one message there and one back, over TCP, with its own server.
+//! sockperf: sends one message and waits for one back, over TCP, to its own server.
 
 use std::process::Command;
 
@@ -29,7 +29,7 @@ fn server(port: u16) -> Command {
     command
 }
 
-/// Whole round trips, as looptax counts them. It waits in `recvfrom`, with `TCP_NODELAY` set.
+/// Makes the command. It counts whole round trips, as looptax does, and waits in `recvfrom`, with `TCP_NODELAY` set.
 fn command(ask: &Ask<'_>) -> Result<Command> {
     let (Work::PingPong { bytes }, Effort::Seconds(seconds)) = (ask.work, ask.effort) else {
         bail!("sockperf does no {}", ask.work.words());
@@ -43,7 +43,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     Ok(command)
 }
 
-/// From the part that it calls valid: without warm-up and tail.
+/// Reads the part of the report that sockperf calls valid: without warm-up and tail.
 fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
     let lines = report.lines().map(|line| line.trim_start_matches("sockperf: "));
     let plain: String = lines.flat_map(|line| [line, "\n"]).collect();

@@ -1,7 +1,6 @@
-//! sysbench: MariaDB with its own Lua scripts.
+//! sysbench: MariaDB, with sysbench's own Lua scripts.
 //!
-//! It takes its password as an argument only; that is a random one of a private server that is gone
-//! a minute later.
+//! It accepts its password only as an argument. This is a random password of a private server that ends a minute later.
 
 use std::process::Command;
 
@@ -54,8 +53,8 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
     Ok(command)
 }
 
-/// A query of the point select, a transaction of the read-write mix. Neither may fail; of a
-/// transaction that met a deadlock and was done again, sysbench counts an ignored error.
+/// Reads a report. A request is a query of the point select, or a transaction of the read-write mix. Neither may fail.
+/// If a transaction is repeated after a deadlock, sysbench counts an ignored error.
 fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let is_mix = ask.work == Work::ReadWrite;
     let errors = field(report, "ignored errors:");
@@ -66,12 +65,12 @@ fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let Some([n_requests, rate_per_s]) = field(report, name) else {
         bail!("sysbench does not report its {name}\n{report}");
     };
-    // In ms, to 10 µs.
+    // The unit is ms, with a resolution of 10 µs.
     let p99_us = number_after(report, "99th percentile:").map(|ms| 1e3 * ms);
     Ok(Report { n_requests: n_requests as u64, rate_per_s, rates_1s: rates_1s(report), p50_us: None, p99_us })
 }
 
-/// The numbers of a line `name 123 (4.5 per sec.)`.
+/// Returns the numbers of a line `name 123 (4.5 per sec.)`.
 fn field(report: &str, name: &str) -> Option<[f64; 2]> {
     let rest = report.lines().find_map(|line| line.trim().strip_prefix(name))?;
     let (count, rate) = rest.split_once('(')?;
@@ -79,7 +78,7 @@ fn field(report: &str, name: &str) -> Option<[f64; 2]> {
     Some([count.trim().parse().ok()?, rate.parse().ok()?])
 }
 
-/// Transactions of each second: the lines `[ 1s ] thds: 16 tps: 4.5 …`.
+/// Returns the transactions of each second, from the lines `[ 1s ] thds: 16 tps: 4.5 …`.
 fn rates_1s(report: &str) -> Vec<f64> {
     let lines = report.lines().filter(|line| line.starts_with("[ "));
     lines

@@ -1,4 +1,4 @@
-//! wrk: pages over HTTP on connections that stay open. It knows no Unix socket.
+//! wrk: requests pages over HTTP on connections that stay open. It does not support Unix sockets.
 
 use std::process::Command;
 
@@ -22,7 +22,8 @@ pub(crate) const WRK: Tool = Tool {
     server: None,
 };
 
-/// `wrk debian/4.1.0-3+b2 [epoll] …`; it ends with an error behind it.
+/// Returns the version, as in `wrk debian/4.1.0-3+b2 [epoll] …`. wrk exits with an error status after it has printed
+/// its version.
 fn version() -> Result<String> {
     let output = Command::new("wrk").arg("--version").output();
     let output = output.context("cannot run wrk")?;
@@ -31,7 +32,7 @@ fn version() -> Result<String> {
     Ok(words.collect::<Vec<_>>().join(" "))
 }
 
-/// As many threads as there are cores for them: what its manual advises.
+/// Makes the command with as many threads as cores, as wrk's manual advises.
 fn command(ask: &Ask<'_>) -> Result<Command> {
     let (Work::Hello, Effort::Seconds(seconds)) = (ask.work, ask.effort) else {
         bail!("wrk does no {}", ask.work.words());
@@ -64,7 +65,7 @@ fn read(report: &str, _: &Ask<'_>) -> Result<Report> {
     }
 }
 
-/// `74.00us`, `1.20ms`.
+/// Parses a time such as `74.00us` or `1.20ms`.
 fn micros(text: &str) -> Option<f64> {
     let text = text.trim();
     let (number, factor) = match text.strip_suffix("us") {

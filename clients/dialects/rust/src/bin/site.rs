@@ -1,4 +1,4 @@
-//! A page that asks a database 20 times over a connection of sqlx's pool: site PORT.
+//! A page that sends 20 queries to a database over a connection of sqlx's pool: site PORT.
 
 use std::error::Error;
 
@@ -28,7 +28,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Requests of one connection, one after another; their heads are as long as one read.
+/// Serves the requests of one connection, one after another. A request head must arrive in a single read.
 async fn serve(mut stream: TcpStream, pool: MySqlPool) {
     let mut head = [0; 8192];
     while let Ok(1..) = stream.read(&mut head).await {

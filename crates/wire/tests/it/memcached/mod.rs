@@ -1,4 +1,4 @@
-//! memcached's text protocol as seen from outside. No sockets: the peer is a recording.
+//! Tests of memcached's text protocol from outside. The tests use no sockets: the peer is a recording.
 
 mod session;
 mod workload;

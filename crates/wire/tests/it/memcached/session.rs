@@ -1,4 +1,4 @@
-//! A session: hello, statistics with their limits, filling; and a whole one cut at every byte.
+//! Tests of a session: hello, statistics with their limits, filling, and a whole session that ends after any byte.
 
 use std::time::Duration;
 
@@ -9,14 +9,14 @@ use looptax_wire::memcached::Connection;
 const LIMIT: Duration = Duration::from_secs(1);
 const HELLO: &str = "VERSION 1.6.18\r\n";
 
-/// Says hello and then hears `answers`, byte by byte: nothing can be read ahead.
+/// Sends hello; the peer then sends `answers` byte by byte, so nothing can be read ahead.
 #[track_caller]
 fn connect(answers: &str) -> Connection<Replay> {
     let peer = Replay::new(format!("{HELLO}{answers}"), End::Closed).in_pieces(1);
     Connection::hello(peer, LIMIT).expect("a recorded hello")
 }
 
-/// Says hello and then hears `answer` in one piece.
+/// Sends hello; the peer then sends `answer` in one piece.
 #[track_caller]
 fn connect_whole(answer: &[u8]) -> Connection<Replay> {
     let peer = Replay::new(HELLO, End::Closed).in_pieces(1).then(answer);

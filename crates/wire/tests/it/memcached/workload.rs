@@ -1,4 +1,4 @@
-//! The measured commands: what is sent for a key, and where the value is in a reply.
+//! Tests of the measured commands: the bytes sent for a key, and the position of the value in a reply.
 
 use looptax_wire::memcached::{Get, Set};
 use looptax_wire::{Codec, Mixed, Pipelined, Reply};
@@ -18,7 +18,7 @@ fn writes_keys_of_twelve_digits() {
     check_request(&mut Set::new("", 0, Some(60)), 1, "set 000000000001 0 60 0\r\n\r\n");
 }
 
-/// `wanted` is the reply's data.
+/// Checks the data of `reply`, which must be `wanted`.
 #[track_caller]
 fn check_reply(codec: &mut impl Codec, reply: &str, wanted: &str) {
     let followed = format!("{reply}{reply}");
@@ -76,7 +76,7 @@ fn a_mixed_pipeline_is_answered_in_the_order_of_its_commands() {
     let mixed = Mixed::new(Get::new("p:"), Set::new("p:", 1, None), [1, 1]);
     let mut batch = Pipelined::new(mixed, 2, 0);
     let mut sent = Vec::new();
-    // The highest number draws a write, and the key 12 nines and more.
+    // The highest random number chooses a write, with a key that is longer than twelve digits.
     batch.request(&mut { u64::MAX }, &mut sent);
     assert!(sent.starts_with(b"set p:"));
     let found = batch.reply(b"STORED\r\nSTORED\r\n").expect("two replies");

@@ -1,4 +1,5 @@
-//! Peers that send what they should not: an answer or an error, never a panic, and no more memory than was sent.
+//! Tests with peers that send bytes they should not send. The result is an answer or an error, never a panic, and
+//! looptax uses no more memory than the peer sent bytes.
 
 use looptax_testkit::replay::{End, Replay};
 use looptax_wire::Codec;

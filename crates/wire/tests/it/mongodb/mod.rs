@@ -1,6 +1,6 @@
-//! `MongoDB`'s protocol as seen from outside: sessions, measured commands, and peers that send anything.
+//! Tests of `MongoDB`'s protocol from outside: sessions, measured commands, and peers that send anything.
 //!
-//! Documents are put together here by bytes, so that what is sent and read does not come from one hand.
+//! The tests make their documents byte by byte, so that the bytes do not come from the code under test.
 
 mod hostile;
 mod scram;
@@ -46,7 +46,7 @@ fn ok() -> Vec<u8> {
     double("ok", 1.0)
 }
 
-/// The message that answers the one of this number.
+/// Makes the message that answers the message with this number.
 fn answer(number: i32, elements: &[Vec<u8>]) -> Vec<u8> {
     let document = document(elements);
     let n_bytes = (21 + document.len()) as u32;
@@ -59,7 +59,7 @@ fn answer(number: i32, elements: &[Vec<u8>]) -> Vec<u8> {
     bytes
 }
 
-/// A server's answers to the three questions of a client without an account.
+/// Makes a server's answers to the three questions of a client without an account.
 fn greeting() -> Vec<u8> {
     [
         answer(1, &[int("maxWireVersion", 21), ok()]),

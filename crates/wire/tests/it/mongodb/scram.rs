@@ -1,7 +1,8 @@
-//! A login with an account, against a server that computes its side over a socket pair: the client's nonce is random,
-//! so a recording will not do.
+//! Tests of a login with an account, against a server that computes its side over a socket pair. A recording cannot be
+//! used, because the client's nonce is random.
 //!
-//! The server's side follows RFC 5802, section 3; its keys come from `postgres-protocol`, which the client's does not use.
+//! The server's side follows RFC 5802, section 3. Its keys come from `postgres-protocol`, which the client's side does
+//! not use.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -17,21 +18,21 @@ use sha2::{Digest, Sha256};
 
 use super::{answer, binary, double, element, int, nobody, ok, text};
 
-/// Only a broken test reaches it: one side waits for what the other will never send.
+/// Time limit that is reached only if a test is broken: one side waits for a message that the other side never sends.
 const HANG_GUARD: Duration = Duration::from_secs(20);
 
-/// The faults of this server, and its differences from most.
+/// The faults of this server, and its differences from most servers.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Way {
-    /// It is done with its signature.
+    /// The server ends the login with its signature.
     Short,
-    /// It sends one more message, as `FerretDB` does.
+    /// The server sends one more message after its signature, as `FerretDB` does.
     Long,
-    /// Its signature was made without knowing the password.
+    /// The server makes its signature without knowing the password.
     WrongSignature,
-    /// It says that it is done without any signature.
+    /// The server ends the login without a signature.
     NoSignature,
-    /// Its nonce does not begin with the client's.
+    /// The server's nonce does not begin with the client's nonce.
     ForeignNonce,
 }
 
@@ -40,7 +41,7 @@ fn hmac(key: &[u8], text: &[u8]) -> Vec<u8> {
     mac.chain_update(text).finalize().into_bytes().to_vec()
 }
 
-/// The number and the document of the client's next message.
+/// Returns the number and the document of the client's next message.
 fn read_message(stream: &mut UnixStream) -> Option<(i32, Vec<u8>)> {
     let mut front = [0; 21];
     stream.read_exact(&mut front).ok()?;
@@ -50,7 +51,7 @@ fn read_message(stream: &mut UnixStream) -> Option<(i32, Vec<u8>)> {
     Some((field(4), rest))
 }
 
-/// The payload in a command of the client.
+/// Returns the payload in a command of the client.
 fn payload(command: &[u8]) -> String {
     let name = b"\x05payload\0";
     let at = command.windows(name.len()).position(|it| it == name);
@@ -71,7 +72,7 @@ fn go_on(number: i32, is_done: bool, payload: &str) -> Vec<u8> {
     )
 }
 
-/// Serves one login; `None` when the client hung up in the middle.
+/// Serves one login; returns `None` if the client closed the connection in the middle.
 fn serve(mut stream: UnixStream, password: &str, way: Way) -> Option<()> {
     let verifier = postgres_protocol::password::scram_sha_256(password.as_bytes());
     let parts: Vec<&str> = verifier.split(['$', ':']).collect();
@@ -124,12 +125,13 @@ fn serve(mut stream: UnixStream, password: &str, way: Way) -> Option<()> {
     let (number, _) = read_message(&mut stream)?;
     stream.write_all(&answer(number, &[text("version", "7.0.14"), ok()])).ok()?;
     let (number, _) = read_message(&mut stream)?;
-    // FerretDB says so over a socket.
+    // FerretDB sends this over a socket.
     let peer = text("you", "invalid AddrPort");
     stream.write_all(&answer(number, &[peer, ok()])).ok()
 }
 
-/// Logs in with `given` at a server that knows `known`; `wanted` is a part of the error.
+/// Logs in with the password `given` to a server that knows the password `known`; `wanted` is a part of the expected
+/// error.
 #[track_caller]
 fn check(known: &str, given: &str, way: Way, wanted: Result<(), &str>) {
     let (client, server) = UnixStream::pair().expect("a socket pair");

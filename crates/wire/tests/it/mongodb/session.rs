@@ -1,4 +1,5 @@
-//! A session: hello without an account, what the server says of itself, refusals, and one cut at every byte.
+//! Tests of a session: hello without an account, the server's report about itself, refusals, and a session that ends
+//! after any byte.
 
 use looptax_testkit::replay::{End, Replay};
 use looptax_wire::mongodb::{Connection, Status};
@@ -6,7 +7,7 @@ use looptax_wire::{Login, WireError};
 
 use super::{LIMIT, answer, document, double, element, greeting, int, nobody, ok, text};
 
-/// Logs in and then hears `answers`, in pieces: nothing is read ahead.
+/// Logs in; the peer then sends `answers` in pieces, so nothing can be read ahead.
 #[track_caller]
 fn connect(answers: &[u8]) -> Connection<Replay> {
     let peer = Replay::new([&greeting(), answers].concat(), End::Closed).in_pieces(7);

@@ -1,4 +1,4 @@
-//! The measured commands: their bytes as `PyMongo`'s `bson` 4.20 writes them, and answers of every shape.
+//! Tests of the measured commands: their bytes as `PyMongo`'s `bson` 4.20 writes them, and answers of every form.
 
 use looptax_wire::mongodb::{FindOne, InsertOne, Ping};
 use looptax_wire::{Codec, Reply, WireError};
@@ -8,7 +8,7 @@ use super::{answer, document, double, element, int, ok, text};
 const PING: &[u8] =
     b"2\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0\x1d\0\0\0\x10ping\0\x01\0\0\0\x02$db\0\x05\0\0\0shop\0\0";
 const FIND: &[u8] = b"n\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0Y\0\0\0\x02find\0\x05\0\0\0docs\0\x03filter\0\x16\0\0\0\x07_id\0\0\0\0\0\0\0\0\0\0\0\0*\0\x10limit\0\x01\0\0\0\x08singleBatch\0\x01\x02$db\0\x05\0\0\0shop\0\0";
-/// The id is twelve times 0xfe here.
+/// An insert whose id is twelve times the byte 0xfe.
 const INSERT: &[u8] = b"m\0\0\0\x01\0\0\0\0\0\0\0\xdd\x07\0\0\0\0\0\0\0X\0\0\0\x02insert\0\x05\0\0\0docs\0\x04documents\0)\0\0\0\x030\0!\0\0\0\x07_id\0\xfe\xfe\xfe\xfe\xfe\xfe\xfe\xfe\xfe\xfe\xfe\xfe\x02c\0\x04\0\0\0abc\0\0\0\x02$db\0\x05\0\0\0shop\0\0";
 const ID_AT: usize = 69;
 
@@ -58,7 +58,7 @@ fn found(documents: &[Vec<u8>]) -> Vec<u8> {
     answer(1, &[element(0x03, "cursor", &cursor), ok()])
 }
 
-/// Every front part of it is not an answer yet; the whole is this one.
+/// Checks that no prefix of `bytes` is an answer, and that all of `bytes` is an answer with this data.
 #[track_caller]
 fn check_whole(codec: &mut dyn Codec, bytes: &[u8], data: &[u8]) {
     asked(codec, 1);

@@ -1,4 +1,5 @@
-//! Peers that stop, send false data or speak something else: always an error, never a panic or a wait.
+//! Tests with peers that stop, send false data or use another protocol. The result is always an error, never a panic or
+//! an endless wait.
 
 use std::os::unix::net::UnixStream;
 
@@ -11,7 +12,7 @@ use super::scripted::{
 
 const STRING: u8 = 0xfd;
 
-/// A whole conversation: login, query, prepare.
+/// Runs a whole conversation: login, query, prepare.
 fn converse(stream: Scripted) -> Result<(), WireError> {
     let mut connection = Connection::login(stream, &somebody("secret"), Channel::Local, LIMIT)?;
     connection.query("SELECT 1")?;
@@ -54,7 +55,7 @@ fn a_real_socket_that_stays_silent_times_out() {
     drop(theirs);
 }
 
-/// Random numbers below what is asked, by xorshift64 (Marsaglia 2003).
+/// Returns a generator of random numbers below a given number, by xorshift64 (Marsaglia 2003).
 fn below(seed: u64) -> impl FnMut(usize) -> usize {
     let mut state = seed;
     move |limit| {
@@ -65,8 +66,8 @@ fn below(seed: u64) -> impl FnMut(usize) -> usize {
     }
 }
 
-/// Changed bytes in otherwise right conversations and replies, 20,000 with a fixed seed. Whatever the
-/// outcome, it comes without a panic.
+/// Changes bytes in otherwise correct conversations and replies, 20,000 times with a fixed seed. Any outcome is allowed
+/// except a panic.
 #[test]
 fn survives_changed_bytes_anywhere() {
     let mut random = below(0x9e37_79b9_7f4a_7c15);
@@ -130,7 +131,7 @@ fn names_what_else_a_greeting_may_be() {
     check_greeting(b"E\0\0\0\x8fSFATAL\0", "the server closed the connection (tried to read the greeting)");
     check_greeting(b"R\0\0\x08\0\0\0\0", &format!("{banner} `R\\x00\\x00\\x08`"));
     check_greeting(
-        // The X protocol's notice.
+        // The notice of MySQL's X Protocol.
         b"\x05\0\0\0\x0b\x08\x05\x1a\0",
         &format!(
             "{banner_10} `\\x0b\\x08\\x05\\x1a\\x00`",

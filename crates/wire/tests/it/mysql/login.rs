@@ -1,4 +1,4 @@
-//! Logins that succeed, by each plugin, and what goes over the wire for them.
+//! Tests of logins that succeed, with each plugin, and of the bytes that are sent for them.
 
 use looptax_wire::mysql::Connection;
 use looptax_wire::{Channel, Login, WireError};
@@ -10,14 +10,15 @@ use sha1::{Digest, Sha1};
 
 use super::scripted::{End, Flavour, LIMIT, OK, SALT, Scripted, greeting, let_in, log_in, packet, somebody};
 
-/// `secret` under [`SALT`]: p = secret, s = salt; SHA1(p) ^ SHA1(s + SHA1(SHA1(p))), by Python's
-/// hashlib.
+/// Scramble of `secret` with [`SALT`]: SHA1(p) ^ SHA1(s + SHA1(SHA1(p))) with p = secret and s = salt, computed with
+/// Python's hashlib.
 const NATIVE_HEX: &str = "8817c50fa779daef010ee7577825b0847df9842e";
 
-/// The same with SHA256(p) ^ SHA256(SHA256(SHA256(p)) + s).
+/// Scramble of the same password and salt with SHA256(p) ^ SHA256(SHA256(SHA256(p)) + s).
 const CACHING_SHA2_HEX: &str = "c76e2898612a4cf042c77fa8c4702c4c64c0c2c557c53c4d75595aaa6abae809";
 
-/// `openssl genrsa 1024`, only for this test: `openssl rsa -pubout`, and its private exponent.
+/// A key made by `openssl genrsa 1024`, only for this test: the output of `openssl rsa -pubout`, and the private
+/// exponent.
 const KEY_PEM: &[u8] = b"-----BEGIN PUBLIC KEY-----
 MIGfMA0GCSqGSIb3DQEBAQUAA4GNADCBiQKBgQDS+n2uJtARUFmbkLm8jBmaIqft
 AqLXzcBi3oMzCUAvBF8HmfMfryhIl1mz0pvSTZscSWvNe4smmCCV/tWjEM47cCmC
@@ -34,7 +35,7 @@ const PRIVATE_HEX: &[u8] = b"8d9df4b4ec7aa7d48e819cd1001deea586f3bf651097d915758
     47354d51a65f6e4919bc8dea77afa36e860935be76353fa02cf5671b7ff46e1073a964b04a1aa0418d17149253a5\
     bfc7a041";
 
-/// The client's packets: each one's sequence number and payload.
+/// Splits the client's bytes into packets; returns the sequence number and the payload of each.
 fn split(heard: &[u8]) -> Vec<(u8, Vec<u8>)> {
     let mut rest = heard;
     let mut packets = Vec::new();
@@ -51,14 +52,14 @@ fn hex(bytes: &[u8]) -> String {
     bytes.iter().fold(String::new(), |text, byte| text + &format!("{byte:02x}"))
 }
 
-/// The scramble in a handshake response.
+/// Returns the scramble in a handshake response.
 fn scramble(response: &[u8]) -> String {
     let response: HandshakeResponse<'_> = ParseBuf(response).parse(()).expect("a handshake response");
     hex(response.scramble_buf())
 }
 
-/// A login as `secret` that must succeed with `plugin`; `steps` follow the greeting, each numbered
-/// as if the client answered it. Returns the payloads of the client.
+/// Logs in with the password `secret`; the login must succeed with `plugin`. `steps` are the server's packets after the
+/// greeting, numbered as if the client answered each of them. Returns the payloads of the client.
 #[track_caller]
 fn check(channel: Channel, greeted: &str, steps: &[(u8, &[u8])], plugin: &str) -> Vec<Vec<u8>> {
     let mut sent = packet(0, &greeting(Flavour::MySql8, greeted));
@@ -107,14 +108,14 @@ fn an_uncached_sha2_password_goes_encrypted_over_tcp() {
     assert_eq!(heard.len(), 3);
 }
 
-/// RSA with OAEP (SHA-1, no label) undone, by RFC 8017 7.1.2.
+/// Decrypts RSA with OAEP (SHA-1, no label), as in RFC 8017 7.1.2.
 fn decrypt(cipher: &[u8]) -> Vec<u8> {
     const DIGEST_BYTES: usize = 20;
     let number = |hex| BigUint::parse_bytes(hex, 16).expect("hexadecimal");
     let modulus = number(MODULUS_HEX);
     let plain = BigUint::from_bytes_be(cipher).modpow(&number(PRIVATE_HEX), &modulus);
     let plain = plain.to_bytes_be();
-    // The block's first byte is 0, which the number does not show.
+    // The block's first byte is 0, so it is missing in the number.
     let mut block = vec![0; 128 - plain.len()];
     block.extend(plain);
     assert_eq!(block[0], 0);
@@ -136,8 +137,8 @@ fn unmask(masked: &[u8], seed: &[u8]) -> Vec<u8> {
 
 #[test]
 fn signs_the_challenge_of_the_ed25519_plugin() {
-    // For a password of 32 bytes the plugin is plain Ed25519 with the password as the private key.
-    // Expected: `openssl pkeyutl -sign -rawin -inkey KEY -in CHALLENGE`, KEY made of these 32 bytes.
+    // For a password of 32 bytes the plugin computes plain Ed25519 with the password as the private key. Expected
+    // signature: `openssl pkeyutl -sign -rawin -inkey KEY -in CHALLENGE`, with these 32 bytes as KEY.
     let password = "a password of thirty-two letters";
     let signature = "4926a42e9c62bfa0338fb44de484512c120dff78d6b2699d1fc8ba5cb8207ca1\
                      56de7775bb1764e47f6a38af3d607cfda537cd6ef1ba9d33df9ae87c58ec7807";
@@ -161,7 +162,7 @@ fn follows_a_switch_to_a_new_salt() {
     assert_eq!(hex(&heard[1]), NATIVE_HEX);
 }
 
-/// The messages to a server that changes over to the plugin in clear, and how the login ended.
+/// Logs in to a server that switches to the clear-text plugin; returns the login's result and the client's messages.
 fn asked_in_clear(enables_clear: bool) -> (Result<String, WireError>, Vec<Vec<u8>>) {
     let sent = [
         packet(0, &greeting(Flavour::MySql8, "auth_gssapi_client")),

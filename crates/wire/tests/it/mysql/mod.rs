@@ -1,5 +1,5 @@
-//! MySQL against scripted servers, over streams in memory: what a server sends is laid down before,
-//! what the client wrote is read after. No sockets, no threads, no time, save where noted.
+//! Tests of MySQL against scripted servers, over streams in memory: the server's bytes are prepared before a test, and
+//! the client's bytes are read after it. The tests use no sockets, threads or clocks; exceptions are noted.
 
 mod broken;
 mod login;

@@ -1,4 +1,4 @@
-//! The prepared query's codec: requests byte by byte, replies in every dialect and layout.
+//! Tests of the prepared query's codec: requests byte by byte, replies in every dialect and layout.
 
 use looptax_wire::mysql::PreparedQuery;
 use looptax_wire::{Codec, Reply, WireError};
@@ -14,7 +14,7 @@ fn point_select(flavour: Flavour) -> PreparedQuery {
     connection.prepare("SELECT c FROM sbtest1 WHERE id = ?").expect("a prepared statement")
 }
 
-/// Feeds `reply` byte by byte: nothing before its last byte, then all of it with `data`.
+/// Feeds `reply` byte by byte: before its last byte the codec must not report a reply, then a reply with `data`.
 #[track_caller]
 fn check_reply(query: &mut PreparedQuery, reply: &[u8], data: &[u8]) {
     for n_bytes in 0..reply.len() {
@@ -42,7 +42,7 @@ fn needs_no_definitions_when_mariadb_has_sent_them_before() {
     let mut query = point_select(Flavour::MariaDb);
     let short = result(Flavour::MariaDb, &[STRING], false, &[b"\0\0\x03abc"]);
     check_reply(&mut query, &short, b"abc");
-    // The table has changed: definitions come again, and stay.
+    // The table has changed: the server sends the definitions again, and the codec keeps them.
     let number = [0, 0, 1, 2, 3, 4, 5, 6, 7, 8];
     let long = result(Flavour::MariaDb, &[LONGLONG], true, &[&number]);
     check_reply(&mut query, &long, &number[2..]);
@@ -147,7 +147,7 @@ fn check_wrong(received: &[u8]) {
     let mut query = point_select(Flavour::MySql56);
     let fault = query.reply(received).expect_err("a fault");
     assert!(matches!(fault, WireError::Malformed { .. } | WireError::TooLong { .. }), "{fault:?}");
-    // A fault ends the reply: the next one starts afresh.
+    // An error ends the reply: the next reply is read from its start.
     let reply = result(Flavour::MySql56, &[STRING], true, &[b"\0\0\x03abc"]);
     check_reply(&mut query, &reply, b"abc");
 }

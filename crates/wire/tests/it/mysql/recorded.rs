@@ -1,5 +1,5 @@
-//! A real conversation, recorded between sysbench over libmariadb 3.3.20 and MariaDB 10.11.19:
-//! `oltp_point_select`, password `secret`. We must say what sysbench said, where it counts.
+//! A real conversation, recorded between sysbench over libmariadb 3.3.20 and MariaDB 10.11.19: `oltp_point_select`,
+//! password `secret`. looptax must send the same bytes as sysbench where they matter.
 
 use looptax_wire::mysql::Connection;
 use looptax_wire::{Channel, Codec};

@@ -1,4 +1,4 @@
-//! The scripted server's building blocks: a stream in memory, packets, greetings, answers.
+//! The parts of a scripted server: a stream in memory, packets, greetings, answers.
 
 use std::cell::RefCell;
 use std::io::{self, Read, Write};
@@ -9,12 +9,12 @@ use looptax_model::dsn::Secret;
 use looptax_wire::mysql::Connection;
 use looptax_wire::{Channel, Login, WireError};
 
-/// The salt of every greeting here.
+/// The salt of every greeting in these tests.
 pub(super) const SALT: &[u8; 20] = b"abcdefghijklmnopqrst";
 
 pub(super) const LIMIT: Duration = Duration::from_millis(200);
 
-/// The event once the server has sent everything.
+/// The event after the server has sent all its bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum End {
     Close,
@@ -23,7 +23,7 @@ pub(super) enum End {
 
 pub(super) type Heard = Rc<RefCell<Vec<u8>>>;
 
-/// A peer that has already said everything and writes down what it hears.
+/// A peer whose bytes are all prepared, and which records the bytes that it receives.
 #[derive(Debug, Clone)]
 pub(super) struct Scripted {
     sent: io::Cursor<Vec<u8>>,
@@ -36,7 +36,7 @@ impl Scripted {
         Self { sent: io::Cursor::new(sent.to_vec()), end, heard: Rc::default() }
     }
 
-    /// A second hand on what the client writes.
+    /// Returns a second reference to the bytes that the client writes.
     pub(super) fn heard(&self) -> Heard {
         Rc::clone(&self.heard)
     }
@@ -64,9 +64,9 @@ impl Write for Scripted {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Flavour {
     MySql56,
-    /// `CLIENT_DEPRECATE_EOF`.
+    /// Uses `CLIENT_DEPRECATE_EOF`.
     MySql8,
-    /// EOF packets, and a byte about metadata after the column count.
+    /// Uses EOF packets, and a byte about metadata after the column count.
     MariaDb,
 }
 
@@ -81,7 +81,8 @@ impl Flavour {
         }
     }
 
-    /// All that the server can do, TLS, compression and local files too: we must not take these.
+    /// Returns all capabilities of the server, including TLS, compression and local files, which looptax must not
+    /// request.
     fn capabilities(self) -> [u32; 2] {
         const DEPRECATE_EOF: u32 = 1 << 24;
         match self {
@@ -98,7 +99,7 @@ pub(super) fn packet(sequence: u8, payload: &[u8]) -> Vec<u8> {
     [&header, payload].concat()
 }
 
-/// Packets one after the other, numbered from `first`.
+/// Makes packets in order, numbered from `first`.
 pub(super) fn packets(first: u8, payloads: &[&[u8]]) -> Vec<u8> {
     let numbered = payloads.iter().zip(first..);
     numbered.flat_map(|(payload, sequence)| packet(sequence, payload)).collect()
@@ -131,7 +132,7 @@ pub(super) fn greeting(flavour: Flavour, plugin: &str) -> Vec<u8> {
 
 pub(super) const OK: &[u8] = &[0, 0, 0, 2, 0, 0, 0];
 
-/// Everything up to a successful native login.
+/// Returns all bytes of the server up to a successful native login.
 pub(super) fn let_in(flavour: Flavour) -> Vec<u8> {
     let greeting = greeting(flavour, "mysql_native_password");
     [packet(0, &greeting), packet(2, OK)].concat()
@@ -146,7 +147,7 @@ pub(super) fn somebody(password: &str) -> Login {
     }
 }
 
-/// Logs in to a peer that sends `sent` and then closes.
+/// Logs in to a peer that sends `sent` and then closes the connection.
 pub(super) fn log_in(
     sent: &[u8],
     password: &str,
@@ -158,20 +159,20 @@ pub(super) fn log_in(
     (outcome, heard)
 }
 
-/// A connection whose server goes on with `sent` after the login.
+/// Returns a connection to a server that sends `sent` after the login.
 pub(super) fn connected(flavour: Flavour, sent: &[u8]) -> Connection<Scripted> {
     let all = [let_in(flavour), sent.to_vec()].concat();
     let (outcome, _) = log_in(&all, "secret", Channel::Local);
     outcome.expect("the script lets everybody in")
 }
 
-/// A column's definition: the names do not matter, the type does.
+/// Makes a column's definition: only the type matters, not the names.
 pub(super) fn definition(kind: u8) -> Vec<u8> {
     let names = b"\x03def\x06sbtest\x06sbtest\x06sbtest\x01c\x01c";
     [&names[..], &[0x0c, 45, 0, 0xe0, 1, 0, 0, kind, 1, 0, 0, 0, 0]].concat()
 }
 
-/// The packet that ends definitions, where the flavour has one.
+/// Makes the packet that ends definitions, if the flavour has one.
 pub(super) fn end_definitions(flavour: Flavour) -> Option<Vec<u8>> {
     (flavour != Flavour::MySql8).then(|| vec![0xfe, 0, 0, 2, 0])
 }
@@ -183,7 +184,7 @@ pub(super) fn end_rows(flavour: Flavour) -> Vec<u8> {
     }
 }
 
-/// A whole result, numbered from 1. `has_definitions` can be false on MariaDB only.
+/// Makes a whole result, numbered from 1. `has_definitions` can be false only on MariaDB.
 pub(super) fn result(flavour: Flavour, kinds: &[u8], has_definitions: bool, rows: &[&[u8]]) -> Vec<u8> {
     let mut count = vec![u8::try_from(kinds.len()).expect("few")];
     if flavour == Flavour::MariaDb {
@@ -200,7 +201,7 @@ pub(super) fn result(flavour: Flavour, kinds: &[u8], has_definitions: bool, rows
     packets(1, &payloads)
 }
 
-/// The answer to a prepare: statement 0x01020304, some parameters, columns of `kinds`.
+/// Makes the answer to a prepare: statement 0x01020304, `n_params` parameters, columns of `kinds`.
 pub(super) fn prepared(flavour: Flavour, n_params: u8, kinds: &[u8]) -> Vec<u8> {
     let n_columns = u8::try_from(kinds.len()).expect("few");
     let mut payloads = vec![vec![0, 4, 3, 2, 1, n_columns, 0, n_params, 0, 0, 0, 0]];

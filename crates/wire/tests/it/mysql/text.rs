@@ -1,4 +1,4 @@
-//! Text queries: rows, counts, errors, limits.
+//! Tests of text queries: rows, counts, errors, limits.
 
 use looptax_wire::WireError;
 
@@ -57,7 +57,7 @@ fn gives_no_file_to_a_server_that_asks_for_one() {
 
 #[test]
 fn nulls_count_by_the_memory_that_they_take() {
-    // 200 columns of NULL are 200 bytes on the wire and over 4 KiB as cells.
+    // 200 columns of NULL have 200 bytes in the protocol and more than 4 KiB as cells.
     let row = vec![0xfb; 200];
     let rows: Vec<&[u8]> = vec![&row; 5000];
     let head = result(Flavour::MySql56, &[STRING; 200], true, &[]);

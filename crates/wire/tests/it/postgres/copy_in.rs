@@ -1,4 +1,4 @@
-//! Rows into a table, and servers that take them otherwise than they should.
+//! Tests of sending rows into a table, also to servers that do not follow the protocol.
 
 use looptax_testkit::replay::{End, Replay};
 use looptax_wire::WireError;
@@ -8,7 +8,7 @@ use super::{LIMIT, authentication, complete, connect, error, login, message, not
 
 const SQL: &str = "COPY t FROM STDIN";
 
-/// `CopyInResponse` of one column in text.
+/// Makes a `CopyInResponse` for one column in text.
 fn takes_rows() -> Vec<u8> {
     message(b'G', b"\0\0\x01\0\0")
 }
@@ -48,7 +48,7 @@ fn a_refusal_leaves_the_session_usable() {
         assert!(matches!(found, Err(WireError::Server { .. })), "{found:?}");
         assert_eq!(connection.execute("SELECT 1").unwrap(), 1);
     }
-    // A fatal error counts more than the end of the stream behind it.
+    // The server's fatal error is reported, not the end of the stream that follows it.
     let found = copied(&[error("57P01", "terminating connection")]);
     assert!(matches!(found, Err(WireError::Server { .. })), "{found:?}");
 }

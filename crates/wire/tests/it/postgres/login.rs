@@ -1,4 +1,4 @@
-//! Log-in by trust, password and md5, and every way in which it can fail.
+//! Tests of logins by trust, password and md5, and of every way in which a login can fail.
 
 use looptax_testkit::replay::{End, Replay};
 use looptax_wire::Login;
@@ -6,7 +6,7 @@ use looptax_wire::postgres::Connection;
 
 use super::{LIMIT, authentication, error, login, notice, ready, session};
 
-/// `wanted_sent` is what follows the start-up message.
+/// Checks a login; `wanted_sent` is the expected data after the start-up message.
 #[track_caller]
 fn check_login(login: &Login, request: &[u8], wanted_sent: &[u8]) {
     let answers = [&notice(), request, &session()].concat();

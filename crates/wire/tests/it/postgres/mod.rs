@@ -1,6 +1,6 @@
-//! PostgreSQL's protocol as seen from outside; here are the messages that its tests are made of.
+//! Tests of PostgreSQL's protocol from outside. This file makes the messages that the tests use.
 //!
-//! The peer is a recording, except for SCRAM: that server has to compute.
+//! The peer is a recording, except for SCRAM, where the server has to compute its answers.
 
 mod copy_in;
 mod login;
@@ -34,7 +34,7 @@ fn notice() -> Vec<u8> {
     message(b'N', b"SNOTICE\0C00000\0Mhello\0\0")
 }
 
-/// One of each message that may come at any time once the session is there.
+/// Returns one of each message that may arrive at any time after the session has begun.
 fn notices() -> Vec<u8> {
     let status = message(b'S', b"TimeZone\0UTC\0");
     let notification = message(b'A', b"\0\0\0\x01channel\0payload\0");
@@ -45,7 +45,7 @@ fn error(code: &str, text: &str) -> Vec<u8> {
     message(b'E', format!("SFATAL\0C{code}\0M{text}\0\0").as_bytes())
 }
 
-/// `AuthenticationOk` and what follows it.
+/// Returns `AuthenticationOk` and the messages that follow it.
 fn session() -> Vec<u8> {
     [
         authentication(0, b""),
@@ -61,7 +61,7 @@ fn login(user: &str, password: &str) -> Login {
     Login { user: user.to_owned(), password: Secret::new(password), ..Login::default() }
 }
 
-/// Logs in by trust and then hears `answers`.
+/// Logs in by trust; the peer then sends `answers`.
 #[track_caller]
 fn connect(answers: &[u8]) -> Connection<Replay> {
     let peer = Replay::new([&session(), answers].concat(), End::Closed).in_pieces(7);
@@ -90,7 +90,7 @@ fn complete(tag: &str) -> Vec<u8> {
     message(b'C', format!("{tag}\0").as_bytes())
 }
 
-/// The answer to Parse, Describe and Sync, for parameters of these types.
+/// Makes the answer to Parse, Describe and Sync, for parameters of these types.
 fn description(oids: &[u32]) -> Vec<u8> {
     let mut body = u16::try_from(oids.len()).expect("few").to_be_bytes().to_vec();
     body.extend(oids.iter().flat_map(|oid| oid.to_be_bytes()));

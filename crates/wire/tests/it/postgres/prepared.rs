@@ -1,4 +1,4 @@
-//! The prepared query: what is sent for a key, and where the value is in a reply.
+//! Tests of the prepared query: the bytes sent for a key, and the position of the value in a reply.
 
 use looptax_wire::postgres::PreparedQuery;
 use looptax_wire::{Codec, Reply, WireError};
@@ -47,12 +47,12 @@ fn refuses_parameters_that_are_no_key() {
     assert!(fault.to_string().contains("the statement's parameters"), "{fault}");
 }
 
-/// A reply of these messages between `BindComplete` and `ReadyForQuery`.
+/// Makes a reply that has these messages between `BindComplete` and `ReadyForQuery`.
 fn reply_of(messages: &[Vec<u8>]) -> Vec<u8> {
     [message(b'2', b""), messages.concat(), ready()].concat()
 }
 
-/// `wanted` is the reply's data.
+/// Checks the data of a reply, which must be `wanted`.
 #[track_caller]
 fn check_reply(messages: &[Vec<u8>], wanted: &str) {
     let mut query = prepare(&[23]).expect("a recorded description");

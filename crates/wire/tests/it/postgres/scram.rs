@@ -1,8 +1,8 @@
-//! SCRAM-SHA-256 against a server that computes its side, over a socket pair: the client's nonce is
-//! random, so a recording will not do.
+//! Tests of SCRAM-SHA-256 against a server that computes its side, over a socket pair. A recording cannot be used,
+//! because the client's nonce is random.
 //!
-//! The server's side follows RFC 5802, section 3; its keys come from `postgres-protocol`'s function
-//! for `ALTER ROLE`, which the client's side does not use.
+//! The server's side follows RFC 5802, section 3. Its keys come from `postgres-protocol`'s function for `ALTER ROLE`,
+//! which the client's side does not use.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -18,19 +18,19 @@ use sha2::{Digest, Sha256};
 
 use super::{authentication, error, session};
 
-/// Only a broken test reaches it: one side waits for what the other will never send.
+/// Time limit that is reached only if a test is broken: one side waits for a message that the other side never sends.
 const HANG_GUARD: Duration = Duration::from_secs(20);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Flaw {
     None,
-    /// Its signature was made without knowing the password.
+    /// The server makes its signature without knowing the password.
     WrongSignature,
-    /// It lets the client in without any signature.
+    /// The server accepts the login without a signature.
     NoSignature,
-    /// Its nonce does not begin with the client's.
+    /// The server's nonce does not begin with the client's nonce.
     ForeignNonce,
-    /// It asks for four thousand million rounds of hashing.
+    /// The server asks for four thousand million rounds of hashing.
     EndlessHashing,
 }
 
@@ -40,7 +40,7 @@ fn hmac(key: &[u8], text: &[u8]) -> Vec<u8> {
     mac.finalize().into_bytes().to_vec()
 }
 
-/// The body of the next client message; of the start-up message, which has no tag, with `tag` None.
+/// Returns the body of the next client message. For the start-up message, which has no tag, `tag` is `None`.
 fn read_message(stream: &mut UnixStream, tag: Option<u8>) -> Option<Vec<u8>> {
     if let Some(tag) = tag {
         let mut found = [0];
@@ -54,7 +54,7 @@ fn read_message(stream: &mut UnixStream, tag: Option<u8>) -> Option<Vec<u8>> {
     Some(body)
 }
 
-/// Sends an authentication message; the client may have hung up on a flawed server.
+/// Sends an authentication message; fails if the client has closed the connection because of the server's flaw.
 fn send(stream: &mut UnixStream, kind: u32, text: &str) -> Option<()> {
     let message = authentication(kind, text.as_bytes());
     stream.write_all(&message).ok()
@@ -64,7 +64,7 @@ fn decode(text: &str) -> Vec<u8> {
     STANDARD.decode(text).expect("base64")
 }
 
-/// Whether `proof` was made with the key whose hash is `stored_key`.
+/// Checks whether `proof` was made with the key whose hash is `stored_key`.
 fn is_proven(proof: &str, stored_key: &[u8], exchange: &str) -> bool {
     let signature = hmac(stored_key, exchange.as_bytes());
     let proof = decode(proof);
@@ -72,7 +72,7 @@ fn is_proven(proof: &str, stored_key: &[u8], exchange: &str) -> bool {
     Sha256::digest(&client_key).as_slice() == stored_key
 }
 
-/// Serves one log-in; `None` when the client hung up in the middle.
+/// Serves one login; returns `None` if the client closed the connection in the middle.
 fn serve(mut stream: UnixStream, password: &str, flaw: Flaw) -> Option<()> {
     // `SCRAM-SHA-256$4096:salt$StoredKey:ServerKey`
     let verifier = postgres_protocol::password::scram_sha_256(password.as_bytes());
@@ -118,7 +118,8 @@ fn serve(mut stream: UnixStream, password: &str, flaw: Flaw) -> Option<()> {
     stream.write_all(&session()).ok()
 }
 
-/// Logs in with `given` at a server that knows `known`; `wanted` is a part of the error.
+/// Logs in with the password `given` to a server that knows the password `known`; `wanted` is a part of the expected
+/// error.
 #[track_caller]
 fn check(known: &str, given: &str, flaw: Flaw, wanted: Result<(), &str>) {
     let (client, server) = UnixStream::pair().expect("a socket pair");

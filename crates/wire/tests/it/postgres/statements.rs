@@ -1,4 +1,4 @@
-//! The simple protocol: rows, tags, refusals, limits; and a whole session cut at every byte.
+//! Tests of the simple protocol: rows, tags, refusals, limits, and a whole session that ends after any byte.
 
 use looptax_testkit::replay::{End, Replay};
 use looptax_wire::WireError;

@@ -1,4 +1,4 @@
-//! Redis's protocol as seen from outside. No sockets: the peer is a recording.
+//! Tests of Redis's protocol from outside. The tests use no sockets: the peer is a recording.
 
 mod session;
 mod workload;

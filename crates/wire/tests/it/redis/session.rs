@@ -1,6 +1,6 @@
-//! A session: log-in, values with their limits, pipelines; and a whole one cut at every byte.
+//! Tests of a session: login, values with their limits, pipelines, and a whole session that ends after any byte.
 //!
-//! No sockets: the peer is a recording.
+//! The tests use no sockets: the peer is a recording.
 
 use std::time::Duration;
 
@@ -23,7 +23,7 @@ fn login(user: &str, password: &str, database: Option<&str>) -> Login {
     }
 }
 
-/// Logs in over `FACTS` and then hears `answers`, byte by byte: nothing can be read ahead.
+/// Logs in with the answers `FACTS`; the peer then sends `answers` byte by byte, so nothing can be read ahead.
 #[track_caller]
 fn connect(answers: &[u8]) -> Connection<Replay> {
     let answers = [FACTS.as_bytes(), answers].concat();
@@ -31,7 +31,7 @@ fn connect(answers: &[u8]) -> Connection<Replay> {
     Connection::login(peer, &Login::default(), LIMIT).expect("a recorded log-in")
 }
 
-/// Logs in over `FACTS` and then hears `answer` in one piece.
+/// Logs in with the answers `FACTS`; the peer then sends `answer` in one piece.
 #[track_caller]
 fn connect_whole(answer: &[u8]) -> Connection<Replay> {
     let peer = Replay::new(FACTS, End::Closed).in_pieces(1).then(answer);

@@ -1,4 +1,4 @@
-//! The measured commands: what is sent for a key, and where the value is in a reply.
+//! Tests of the measured commands: the bytes sent for a key, and the position of the value in a reply.
 
 use looptax_wire::redis::{Get, Ping, Set};
 use looptax_wire::{Codec, Reply};
@@ -21,7 +21,7 @@ fn writes_keys_of_twelve_digits() {
     check_request(&mut Ping::new(), 1, "*1\r\n$4\r\nPING\r\n");
 }
 
-/// `wanted` is the reply's data.
+/// Checks the data of `reply`, which must be `wanted`.
 #[track_caller]
 fn check_reply(codec: &mut impl Codec, reply: &str, wanted: &str) {
     let followed = format!("{reply}{reply}");

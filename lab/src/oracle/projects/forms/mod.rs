@@ -1,6 +1,6 @@
-//! The forms of projects: which program reads which file, with which driver, and how the file is written.
+//! The forms of projects: the program, the file that it reads, its driver, and how the file is written.
 //!
-//! `text` writes values in the syntax of formats; the other files hold the forms of a language.
+//! `text` writes values in the syntax of each format; the other files contain the forms of one language each.
 
 mod native;
 mod node;
@@ -13,7 +13,7 @@ use looptax_model::dsn::Kind;
 
 use super::draw::{Form, Program};
 
-/// A form as most are; the others say what differs.
+/// The default form; the other forms list only their differences from it.
 const PLAIN: Form = Form {
     name: "",
     kinds: &[],
@@ -39,7 +39,7 @@ const RUBY: Form = Form { program: Program::Ruby, ..PLAIN };
 const NODE: Form = Form { program: Program::Node, takes_signal: false, ..PLAIN };
 const GO: Form = Form { program: Program::Go, ..PLAIN };
 
-/// All of them.
+/// All forms.
 pub(super) static FORMS: &[Form] = &[
     Form {
         name: "wordpress",
@@ -212,7 +212,7 @@ pub(super) static FORMS: &[Form] = &[
     Form { name: "go-redis", kinds: REDIS, word: "redis", write: native::go, ..GO },
 ];
 
-/// The forms by their names; all if no name is given.
+/// Returns the forms with these names; all forms if no name is given.
 pub(super) fn named(names: &[String]) -> anyhow::Result<Vec<&'static Form>> {
     if let Some(name) = names.iter().find(|name| FORMS.iter().all(|it| it.name != **name)) {
         anyhow::bail!("there is no form `{name}`; see --list");

@@ -1,4 +1,4 @@
-//! Projects in Go, whose `.env` has a DSN, and MariaDB's own options file.
+//! Projects in Go, whose `.env` contains a DSN, and projects with MariaDB's own options file.
 
 use looptax_model::dsn::Kind;
 
@@ -6,7 +6,7 @@ use super::super::draw::{Draw, Files, one_in};
 use super::text::{dotenv, in_brackets, one_of, url, with_line_ends};
 use crate::coin::Coin;
 
-/// `.env` of a program in Go.
+/// Makes the `.env` of a Go program.
 pub(super) fn go(draw: &Draw, coin: &mut Coin) -> Files {
     let end = &draw.ends[0];
     let (name, text, library) = match end.kind {
@@ -36,7 +36,7 @@ pub(super) fn go(draw: &Draw, coin: &mut Coin) -> Files {
     ]
 }
 
-/// `my.cnf` with a section `[client]`.
+/// Makes a `my.cnf` with a section `[client]`.
 pub(super) fn options_file(draw: &Draw, coin: &mut Coin) -> Files {
     let end = &draw.ends[0];
     let mut lines = vec![

@@ -1,4 +1,4 @@
-//! Projects in Node, whose `.env` has a URL.
+//! Projects in Node, whose `.env` contains a URL.
 
 use looptax_model::dsn::Kind;
 
@@ -8,7 +8,7 @@ use crate::coin::Coin;
 
 const NOISE: [(&str, &str); 3] = [("NODE_ENV", "production"), ("PORT", "3000"), ("ORIGIN", "http://localhost:3000")];
 
-/// `DATABASE_URL` for pg or mysql2.
+/// Makes a `.env` with `DATABASE_URL` for pg or mysql2.
 pub(super) fn database(draw: &Draw, coin: &mut Coin) -> Files {
     let end = &draw.ends[0];
     let (scheme, library) = if end.kind == Kind::Postgres {
@@ -19,7 +19,7 @@ pub(super) fn database(draw: &Draw, coin: &mut Coin) -> Files {
     files("DATABASE_URL", url(scheme, end, "", coin), library, coin)
 }
 
-/// `REDIS_URL` for ioredis.
+/// Makes a `.env` with `REDIS_URL` for ioredis.
 pub(super) fn ioredis(draw: &Draw, coin: &mut Coin) -> Files {
     let text = url("redis", &draw.ends[0], "", coin);
     files("REDIS_URL", text, "\"ioredis\": \"^5.3.0\"", coin)

@@ -1,4 +1,4 @@
-//! Projects in PHP: WordPress, Laravel, Symfony, Nextcloud, and one that looptax does not know.
+//! Projects in PHP: WordPress, Laravel, Symfony, Nextcloud, and a program that looptax does not know.
 
 use looptax_model::dsn::Kind;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use super::super::draw::{Draw, End, Files, one_in};
 use super::text::{dotenv, in_brackets, one_of, php, place, url, with_line_ends};
 use crate::coin::Coin;
 
-/// `wp-config.php`.
+/// Makes a `wp-config.php`.
 pub(super) fn wordpress(draw: &Draw, coin: &mut Coin) -> Files {
     let end = &draw.ends[0];
     let host = place(end, coin);
@@ -44,7 +44,7 @@ pub(super) fn wordpress(draw: &Draw, coin: &mut Coin) -> Files {
     vec![("wp-config.php", with_line_ends(config, coin)), ("wp-settings.php", "<?php\n".to_owned())]
 }
 
-/// `.env` with `config/database.php`.
+/// Makes a `.env` and a `config/database.php`.
 pub(super) fn laravel(draw: &Draw, coin: &mut Coin) -> Files {
     let mut pairs = Vec::new();
     let sql = draw.ends.iter().find(|it| it.kind != Kind::Redis);
@@ -134,7 +134,7 @@ fn laravel_redis(end: &End, pairs: &mut Vec<(&str, String)>, coin: &mut Coin) {
     }
 }
 
-/// `.env` with `DATABASE_URL`, for Doctrine.
+/// Makes a `.env` with `DATABASE_URL`, for Doctrine.
 pub(super) fn symfony(draw: &Draw, coin: &mut Coin) -> Files {
     let end = &draw.ends[0];
     let text = if end.kind == Kind::Postgres {
@@ -160,7 +160,7 @@ pub(super) fn symfony(draw: &Draw, coin: &mut Coin) -> Files {
     ]
 }
 
-/// `config/config.php`.
+/// Makes a `config/config.php`.
 pub(super) fn nextcloud(draw: &Draw, coin: &mut Coin) -> Files {
     let end = &draw.ends[0];
     let kind = if end.kind == Kind::Postgres { "pgsql" } else { "mysql" };
@@ -209,7 +209,7 @@ fn nextcloud_redis(end: &End, coin: &mut Coin) -> String {
     text + "  ),\n"
 }
 
-/// A `.env` whose names tell nothing of its program.
+/// Makes a `.env` whose variable names do not show which program reads it.
 pub(super) fn unknown(draw: &Draw, coin: &mut Coin) -> Files {
     let end = &draw.ends[0];
     let pairs = vec![

@@ -1,5 +1,5 @@
-//! Projects in Python: Django, Celery, redis-py, `SQLAlchemy`, libpq's own variables, and one that looptax does not
-//! know.
+//! Projects in Python: Django, Celery, redis-py, `SQLAlchemy`, libpq's own variables, and a program that looptax does
+//! not know.
 
 use looptax_model::dsn::Kind;
 
@@ -7,7 +7,7 @@ use super::super::draw::{Draw, End, Files, one_in};
 use super::text::{dotenv, one_of, python, url, with_line_ends};
 use crate::coin::Coin;
 
-/// Django's `settings.py`.
+/// Makes Django's `settings.py`.
 pub(super) fn django(draw: &Draw, coin: &mut Coin) -> Files {
     let end = &draw.ends[0];
     let is_postgres = end.kind == Kind::Postgres;
@@ -71,7 +71,7 @@ pub(super) fn django(draw: &Draw, coin: &mut Coin) -> Files {
     ]
 }
 
-/// `celeryconfig.py`.
+/// Makes a `celeryconfig.py`.
 pub(super) fn celery(draw: &Draw, coin: &mut Coin) -> Files {
     let end = &draw.ends[0];
     let text = python(&url("redis", end, "", coin), coin);
@@ -93,7 +93,7 @@ pub(super) fn celery(draw: &Draw, coin: &mut Coin) -> Files {
     ]
 }
 
-/// `.env` with `REDIS_URL`.
+/// Makes a `.env` with `REDIS_URL`.
 pub(super) fn redis_py(draw: &Draw, coin: &mut Coin) -> Files {
     let text = url("redis", &draw.ends[0], "", coin);
     let noise = [("LOG_LEVEL", "info"), ("BIND", "127.0.0.1:8000")];
@@ -104,7 +104,7 @@ pub(super) fn redis_py(draw: &Draw, coin: &mut Coin) -> Files {
     ]
 }
 
-/// `.env` with a URL of `SQLAlchemy`.
+/// Makes a `.env` with a URL for `SQLAlchemy`.
 pub(super) fn sqlalchemy(draw: &Draw, coin: &mut Coin) -> Files {
     let (text, driver) = sqlalchemy_url(&draw.ends[0], coin);
     let name = one_of(coin, &["SQLALCHEMY_DATABASE_URI", "SQLALCHEMY_DATABASE_URI", "DATABASE_URL"]);
@@ -116,7 +116,7 @@ pub(super) fn sqlalchemy(draw: &Draw, coin: &mut Coin) -> Files {
     ]
 }
 
-/// Flask's `config.py`.
+/// Makes Flask's `config.py`.
 pub(super) fn flask(draw: &Draw, coin: &mut Coin) -> Files {
     let (text, driver) = sqlalchemy_url(&draw.ends[0], coin);
     let value = match coin.number() % 4 {
@@ -136,17 +136,17 @@ pub(super) fn flask(draw: &Draw, coin: &mut Coin) -> Files {
     ]
 }
 
-/// The URL, and the line of `requirements.txt` that names its driver.
+/// Returns the URL, and the line of `requirements.txt` that contains its driver.
 fn sqlalchemy_url(end: &End, coin: &mut Coin) -> (String, &'static str) {
     if end.kind == Kind::Postgres {
-        // Since 2.1 the driver that is not named is psycopg 3.
+        // Since version 2.1, a URL without a driver uses psycopg 3.
         return (url("postgresql+psycopg2", end, "", coin), "psycopg2-binary==2.9.9");
     }
     let query = one_of(coin, &["", "charset=utf8mb4"]);
     (url("mysql+pymysql", end, query, coin), "PyMySQL==1.1.0")
 }
 
-/// The variables of libpq.
+/// Makes a `.env` with the variables of libpq.
 pub(super) fn libpq_env(draw: &Draw, coin: &mut Coin) -> Files {
     let end = &draw.ends[0];
     let mut pairs = vec![("PGHOST", end.host.clone())];
@@ -162,7 +162,7 @@ pub(super) fn libpq_env(draw: &Draw, coin: &mut Coin) -> Files {
     vec![("app.env", dotenv(pairs, &[("LISTEN", "127.0.0.1:9000"), ("TZ", "UTC")], coin))]
 }
 
-/// A `.env` whose names tell nothing of its program.
+/// Makes a `.env` whose variable names do not show which program reads it.
 pub(super) fn unknown(draw: &Draw, coin: &mut Coin) -> Files {
     let end = &draw.ends[0];
     let engine = if end.kind == Kind::Postgres { "postgres" } else { "mysql" };

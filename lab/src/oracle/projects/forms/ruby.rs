@@ -1,4 +1,4 @@
-//! Rails' `database.yml`.
+//! Projects in Ruby on Rails, which read `database.yml`.
 
 use looptax_model::dsn::Kind;
 use std::fmt::Write as _;
@@ -7,7 +7,7 @@ use super::super::draw::{Draw, Files, UNUSED_DATABASE, one_in};
 use super::text::{url, with_line_ends, yaml};
 use crate::coin::Coin;
 
-/// `config/database.yml`.
+/// Makes a `config/database.yml`.
 pub(super) fn rails(draw: &Draw, coin: &mut Coin) -> Files {
     let end = &draw.ends[0];
     let adapter = if end.kind == Kind::Postgres { "postgresql" } else { "mysql2" };

@@ -1,4 +1,4 @@
-//! Values in the syntax of formats, and the clutter that files have around them.
+//! Values in the syntax of each format, and the other content that such files usually have.
 
 use looptax_model::dsn::Kind;
 use std::fmt::Write as _;
@@ -6,7 +6,7 @@ use std::fmt::Write as _;
 use super::super::draw::{End, one_in, pick};
 use crate::coin::Coin;
 
-/// Percent-encoded, except for what RFC 3986 leaves as it is.
+/// Percent-encodes a text, except for the characters that RFC 3986 leaves unchanged.
 pub(super) fn encoded(text: &str) -> String {
     let byte = |it: u8| match it {
         b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => char::from(it).to_string(),
@@ -15,18 +15,18 @@ pub(super) fn encoded(text: &str) -> String {
     text.bytes().map(byte).collect()
 }
 
-/// The host as it is written before a port.
+/// Returns the host as it is written before a port.
 pub(super) fn in_brackets(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
-/// The host with its port; without one sometimes, if that is the usual one.
+/// Returns the host with its port; if the port is the usual one, sometimes without it.
 pub(super) fn place(end: &End, coin: &mut Coin) -> String {
     let host = in_brackets(&end.host);
     if end.is_usual_port() && one_in(coin, 2) { host } else { format!("{host}:{}", end.port) }
 }
 
-/// A URL of the end, with this query behind it.
+/// Returns a URL for the server, with this query at its end.
 pub(super) fn url(scheme: &str, end: &End, query: &str, coin: &mut Coin) -> String {
     let place = place(end, coin);
     let login = if end.user.is_empty() && end.password.is_empty() {
@@ -40,7 +40,7 @@ pub(super) fn url(scheme: &str, end: &End, query: &str, coin: &mut Coin) -> Stri
     format!("{scheme}://{login}{place}{database}{query}")
 }
 
-/// A string of PHP.
+/// Returns a PHP string.
 pub(super) fn php(text: &str, coin: &mut Coin) -> String {
     if one_in(coin, 4) && !text.contains(['$', '"', '\\']) {
         return format!("\"{text}\"");
@@ -48,13 +48,13 @@ pub(super) fn php(text: &str, coin: &mut Coin) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
-/// A string of Python.
+/// Returns a Python string.
 pub(super) fn python(text: &str, coin: &mut Coin) -> String {
     let quote = if coin.flip() { '"' } else { '\'' };
     format!("{quote}{}{quote}", text.replace('\\', "\\\\").replace(quote, &format!("\\{quote}")))
 }
 
-/// A scalar of YAML.
+/// Returns a YAML scalar.
 pub(super) fn yaml(text: &str, coin: &mut Coin) -> String {
     let is_plain = text.chars().all(|it| it.is_ascii_alphanumeric() || "._-".contains(it));
     let is_word = text.starts_with(|it: char| it.is_ascii_alphabetic());
@@ -64,7 +64,7 @@ pub(super) fn yaml(text: &str, coin: &mut Coin) -> String {
     if coin.flip() { format!("'{}'", text.replace('\'', "''")) } else { format!("\"{text}\"") }
 }
 
-/// A `.env` of these pairs among others, with what such files have beside them.
+/// Makes a `.env` with these pairs, other pairs, and the comments that such files usually have.
 pub(super) fn dotenv(pairs: Vec<(&str, String)>, noise: &[(&str, &str)], coin: &mut Coin) -> String {
     let mut pairs: Vec<(String, String)> = pairs.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
     let mut head = Vec::new();
@@ -88,7 +88,7 @@ pub(super) fn dotenv(pairs: Vec<(&str, String)>, noise: &[(&str, &str)], coin: &
             let _ = writeln!(text, "# {name}=10.1.2.3");
         }
         if one_in(coin, 25) {
-            // The last line of a name counts.
+            // If a name occurs twice, the last line counts.
             let _ = writeln!(text, "{name}=unused");
         }
         text += &assignment(name, value, coin);
@@ -102,7 +102,7 @@ pub(super) fn dotenv(pairs: Vec<(&str, String)>, noise: &[(&str, &str)], coin: &
     with_line_ends(text, coin)
 }
 
-/// Puts the host of the first pair that has one into a separate variable.
+/// Moves the host of the first pair that contains one to a separate variable.
 fn by_variable(pairs: &mut [(String, String)], head: &mut Vec<(String, String)>) {
     for host in ["127.0.0.1", "db.internal", "localhost"] {
         if let Some((_, value)) = pairs.iter_mut().find(|(_, value)| value.contains(host)) {
@@ -125,12 +125,12 @@ fn assignment(name: &str, value: &str, coin: &mut Coin) -> String {
     format!("{export}{name}={value}{comment}\n")
 }
 
-/// Ends of lines as Windows has them, sometimes.
+/// Sometimes replaces the line ends by those of Windows.
 pub(super) fn with_line_ends(text: String, coin: &mut Coin) -> String {
     if one_in(coin, 12) { text.replace('\n', "\r\n") } else { text }
 }
 
-/// One of several ways to say a thing.
+/// Returns one of several equivalent texts.
 pub(super) fn one_of(coin: &mut Coin, ways: &[&'static str]) -> &'static str {
     pick(coin, ways)
 }

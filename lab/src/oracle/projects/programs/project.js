@@ -1,16 +1,16 @@
-// The application of a project in Node: it reads .env, and asks its server again and again until its sign of life is
-// gone.
+// The application of a project in Node. It reads .env, and sends requests to its server until the file PROJECT_ALIVE is
+// removed.
 //
 // usage: node project.js FORM, in the project's folder; PROJECT_LOG, PROJECT_ALIVE, PROJECT_MARK, PROJECT_MODE
 const fs = require('fs');
 const { createRequire } = require('module');
 
-// The drivers lie elsewhere.
+// The drivers are in another folder.
 const load = createRequire(process.env.PROJECT_MODULES + '/');
 const MYSQL = 'SELECT (SELECT host FROM information_schema.processlist WHERE id = CONNECTION_ID()) AS host, word FROM mark';
 const POSTGRES = "SELECT COALESCE(host(inet_client_addr()), 'localhost') AS host, word FROM mark";
 
-// The last line of a name counts.
+// If a name occurs twice, its last line counts.
 function dotenv(path) {
   const values = {};
   for (const line of fs.readFileSync(path, 'utf8').split(/\r?\n/)) {

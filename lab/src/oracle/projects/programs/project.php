@@ -1,6 +1,6 @@
 <?php
-// The application of a project in PHP: it reads its configuration as the framework does, and asks its servers again
-// and again until its sign of life is gone.
+// The application of a project in PHP. It reads its configuration as the framework does, and sends requests to its
+// servers until the file PROJECT_ALIVE is removed.
 //
 // usage: php project.php FORM, in the project's folder; PROJECT_LOG, PROJECT_ALIVE, PROJECT_MARK, PROJECT_MODE
 
@@ -14,7 +14,7 @@ function way(string $host): string
     return $host === 'localhost' ? 'socket' : 'tcp';
 }
 
-/** A `.env`: the last line of a name counts; `${NAME}` only outside of single quotes. */
+/** Reads a `.env` file. The last line of a name counts; `${NAME}` is replaced only outside of single quotes. */
 function dotenv(string $path): array
 {
     $values = [];
@@ -67,7 +67,7 @@ function ask_redis(Redis $redis): array
     return [str_starts_with($found[1], '/') ? 'socket' : 'tcp', $redis->get('mark')];
 }
 
-// The socket is what begins at `:/`, the port what is behind a colon; an address of IPv6 may stand in brackets.
+// The socket begins at `:/`, the port after a colon; an IPv6 address may be in brackets.
 function of_wordpress(): array
 {
     define('ABSPATH', getcwd() . '/');
@@ -92,7 +92,7 @@ function of_wordpress(): array
     return ['mysql' => [$open, ask_mysqli(...)]];
 }
 
-/** A URL's parts over those of the settings, its query over both. */
+/** Returns the settings. Parts of the URL replace them, and parameters in its query replace both. */
 function laravel_settings(array $settings): array
 {
     if (empty($settings['url'])) {
@@ -222,7 +222,7 @@ $note('start');
 $held = [];
 while (is_file(getenv('PROJECT_ALIVE'))) {
     if ($is_to_begin_anew) {
-        // What is open stays open in the program that takes its place.
+        // Open files would stay open in the program that replaces this one, so the connections are closed first.
         $held = [];
         $words = explode("\0", rtrim(file_get_contents('/proc/self/cmdline'), "\0"));
         pcntl_exec(PHP_BINARY, array_slice($words, 1));

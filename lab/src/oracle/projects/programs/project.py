@@ -1,5 +1,5 @@
-"""The application of a project in Python: it reads its configuration as the framework does, and asks its servers again
-and again until its sign of life is gone.
+"""The application of a project in Python. It reads its configuration as the framework does, and sends requests to its
+servers until the file PROJECT_ALIVE is removed.
 
 usage: python3 project.py FORM, in the project's folder; PROJECT_LOG, PROJECT_ALIVE, PROJECT_MARK, PROJECT_MODE
 """
@@ -17,7 +17,7 @@ POSTGRES = "SELECT COALESCE(host(inet_client_addr()), 'localhost'), word FROM ma
 
 
 def dotenv(path=".env"):
-    """The last line of a name counts; `${NAME}` only outside of single quotes."""
+    """Reads a `.env` file. The last line of a name counts; `${NAME}` is replaced only outside of single quotes."""
     values = {}
     with open(path, newline="") as file:
         lines = file.read().replace("\r\n", "\n").split("\n")
@@ -38,7 +38,7 @@ def dotenv(path=".env"):
 
 
 class Sql:
-    """A connection of Python's database interface."""
+    """A connection through Python's database interface."""
 
     def __init__(self, open_, question):
         self.connection = open_()
@@ -60,7 +60,7 @@ class Redis:
         self.close = close or client.close
 
     def ask(self):
-        # The library would take the answer apart at the spaces of a path.
+        # The library would split the answer at the spaces in a path.
         info = self.client.execute_command("CLIENT", "INFO").decode()
         word = self.client.get("mark")
         return ("socket" if " addr=/" in info else "tcp"), (word or b"").decode()

@@ -1,5 +1,5 @@
-# The application of a project in Ruby: it reads its configuration as Active Record does, and asks its server again and
-# again until its sign of life is gone.
+# The application of a project in Ruby. It reads its configuration as Active Record does, and sends requests to its
+# server until the file PROJECT_ALIVE is removed.
 #
 # usage: ruby project.rb FORM, in the project's folder; PROJECT_LOG, PROJECT_ALIVE, PROJECT_MARK, PROJECT_MODE
 require "erb"
@@ -9,7 +9,7 @@ require "yaml"
 MYSQL = "SELECT (SELECT host FROM information_schema.processlist WHERE id = CONNECTION_ID()), word FROM mark".freeze
 POSTGRES = "SELECT COALESCE(host(inet_client_addr()), 'localhost'), word FROM mark".freeze
 
-# The parts of a URL, those of its query, and what the file says beside it.
+# Returns the parts of the URL and of its query, together with the other settings in the file.
 def resolved(config)
   return config unless config["url"]
 
@@ -60,7 +60,7 @@ note.("start")
 held = nil
 while File.exist?(ENV.fetch("PROJECT_ALIVE"))
   if begins_anew
-    # What is open stays open in the program that takes its place.
+    # Open files would stay open in the program that replaces this one, so the connection is closed first.
     held&.last&.call
     exec("ruby", $PROGRAM_NAME, *ARGV)
   end

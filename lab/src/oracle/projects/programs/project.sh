@@ -1,6 +1,6 @@
 #!/bin/sh
-# The application of a project that asks by MariaDB's own client, whose options are in my.cnf, again and again until its
-# sign of life is gone. Needs PROJECT_LOG, PROJECT_ALIVE, PROJECT_PID, PROJECT_MARK.
+# The application of a project that uses MariaDB's own client, whose options are in my.cnf. It sends requests until the
+# file PROJECT_ALIVE is removed. Needs PROJECT_LOG, PROJECT_ALIVE, PROJECT_PID, PROJECT_MARK.
 question='SELECT (SELECT host FROM information_schema.processlist WHERE id = CONNECTION_ID()), word FROM mark'
 note() { echo "$(date +%s.%3N) $1" >>"$PROJECT_LOG"; }
 echo $$ >"$PROJECT_PID"
