@@ -36,8 +36,8 @@ impl MongodbOptions {
         }
         if has_set {
             traps.push(format!(
-                "{DIRECT} replaces replicaSet: a replica set sends its clients back to hosts and ports; this server \
-                 accepts writes only while it is the primary of the set"
+                "{DIRECT} replaces replicaSet, because a replica set sends its clients to hosts and ports; this \
+                 server accepts writes only while it is the primary of the set"
             ));
         } else if is_one_of_several {
             traps.push(format!("this socket leads only to the first server, so {DIRECT} replaces the others"));

@@ -28,8 +28,9 @@ pub(super) const fn most_connections(app: &App) -> usize {
 }
 
 /// The first words about a connection of an unknown application.
-const BY_KEYS: &str = "found by its keys; looptax does not know the application and changes it only with --as";
-const BY_CALL: &str = "found by the call of its driver, which looptax does not change";
+const BY_KEYS: &str = "found by the keys in the file; looptax does not know the application, and changes the file \
+    only with --as";
+const BY_CALL: &str = "found by the call of a driver; looptax does not change such calls";
 
 /// Finds the connections of one application among the settings. `is_meant` states that the settings belong to this
 /// application, and not to another one that reads the same settings.
@@ -378,7 +379,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
         unspoken: lookup.unspoken,
         takes: lookup.takes,
         fails: lookup.fails && !differs,
-        why: if differs { format!("{said}; other applications that may read it use another transport") } else { said },
+        why: if differs { format!("{said}; other applications that may read this file use another transport") } else { said },
         credentials: lookup.credentials,
         signs: told_by.collect(),
         bound: readers,

@@ -7,7 +7,7 @@ use super::setting::{Setting, Value};
 use super::url::is_go;
 
 /// Why a setting with such a value is not known; the text follows "it is".
-const DOUBT: &str = "a placeholder that something else fills in";
+const DOUBT: &str = "a placeholder that another program replaces";
 
 /// Marks settings whose values are placeholders, so that looptax does not interpret their texts.
 pub(super) fn doubt_placeholders(settings: &mut [Setting]) {

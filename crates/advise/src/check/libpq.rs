@@ -35,7 +35,7 @@ fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>)
             }
             None => made(
                 None,
-                "looptax cannot see which user the server's process runs as".to_owned(),
+                "looptax cannot determine the user of the server's process".to_owned(),
                 "read the parameter",
             )
             .with_next("run looptax as root"),
@@ -46,7 +46,8 @@ fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>)
             }
             Some(method) => {
                 let what =
-                    format!("over the socket the server's method is `{method}`, and libpq 16 and later refuse that");
+                    format!("over the socket the server's method is `{method}`, and libpq 16 and later refuse that \
+                        method");
                 made(Some(false), what, METHOD_ASKED).with_next(
                     "in the server's pg_hba.conf, give the `local` line the method of the line for TCP; or remove the \
                      parameter",
@@ -54,14 +55,15 @@ fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>)
             }
             None => made(
                 None,
-                "looptax does not know the server's method over the socket, because it did not log in there".to_owned(),
+                "looptax does not know the server's method over the socket, because it did not log in over the \
+                socket".to_owned(),
                 "read the parameter",
             )
-            .with_next("give user and password, so that looptax can try a login"),
+            .with_next("pass user and password: looptax then tries a login"),
         },
         OverSocket::FailsUnless(_) | OverSocket::Same | OverSocket::Place | OverSocket::Ignored => made(
             Some(false),
-            "with it libpq refuses every connection over a socket".to_owned(),
+            "with this parameter libpq refuses every connection over a socket".to_owned(),
             "read the parameter; libpq 13 to 18 do so",
         )
         .with_next(format!(

@@ -183,7 +183,7 @@ fn a_pod_of_a_manifest_with_several_documents_is_written_and_comes_back() {
         "+ REDIS_PORT: 0",
         "+ --unixsocket /run/valkey/redis.sock --unixsocketperm 777 # at the end of the args of cache",
         "kubectl apply -f FILE, or with Podman `podman volume create --opt type=tmpfs --opt device=tmpfs --opt o=uid=0,gid=0,mode=1777 sockets-cache` and podman kube play",
-        "no line of the file keeps its data in /data",
+        "no line of the file mounts /data, where the server keeps its data",
     ] {
         assert!(words.contains(part), "{part}: {words}");
     }
@@ -353,9 +353,9 @@ fn the_plan_for_a_postgres_with_data_says_which_file_decides() {
     let scene = Scene::new(&format!("{shop}{POSTGRES}"));
     let plan = scene.switch(&["--containers", "--dry-run"]);
     plan.expect_code(0);
-    let words = "beware the existing data in `data` has its own pg_hba.conf, and that file decides who may log in over \
-                 the socket, not POSTGRES_INITDB_ARGS: to see its rules, run `docker compose exec db sh -c 'grep ^local \
-                 \"$PGDATA\"/pg_hba.conf'`";
+    let words = "beware the existing data in `data` has its own pg_hba.conf, and that file, not \
+                 POSTGRES_INITDB_ARGS, decides which users may log in over the socket: to see its rules, run \
+                 `docker compose exec db sh -c 'grep ^local \"$PGDATA\"/pg_hba.conf'`";
     assert!(plan.words().contains(words), "{}", plan.stdout);
     let without = POSTGRES.replace("    volumes:\n      - data:/var/lib/postgresql/data\n", "");
     let plan = Scene::new(&format!("{shop}{without}")).switch(&["--containers", "--dry-run"]);
@@ -436,7 +436,7 @@ fn what_a_container_takes_from_another_file_moves_with_it() {
     fs::write(&more, "REDIS_HOST=127.0.0.1\n").unwrap();
     assert!(check().contains(&format!("{} line 1", more.display())), "{}", check());
     fs::remove_file(&file).unwrap();
-    let words = ["`shop` takes variables from the `env_file` shop.env, which is not there"];
+    let words = ["`shop` takes variables from the `env_file` shop.env, which does not exist"];
     let without = scene.switch(&["--containers", "--dry-run"]).words();
     assert!(words.iter().all(|it| without.contains(it)), "{without}");
 }

@@ -57,7 +57,7 @@ fn a_service_has_its_own_loopback_unless_it_says_otherwise() {
     check(path, &compose("    network_mode: container:vpn\n"), "the service `app`: the container `vpn`");
     check(path, &compose("    network_mode: ${MODE}\n"), "the service `app`: ? `network_mode` is a variable");
     let circle = compose("    network_mode: service:db\n") + "    network_mode: service:app\n";
-    check(path, &circle, "the service `app`: ? its containers refer to each other in a circle");
+    check(path, &circle, "the service `app`: ? the containers refer to each other in a circle");
     // The other service has joined the network of this one.
     let joined = compose("") + "    network_mode: 'service:app'\n";
     check(path, &joined, "the service `app`: own `db` (image postgres:16)");
@@ -156,7 +156,7 @@ fn jobs_and_charts_speak_of_other_machines() {
     check("/srv/own/.github/workflows/ci.yml", job, &format!("this job: {whose}"));
     let map =
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata:\n  DATABASE_URL: postgres://u:p@127.0.0.1/d\n";
-    let why = "its `hostNetwork` is only in the Pod's own manifest";
+    let why = "`hostNetwork` is only in the Pod's own manifest";
     check("/srv/map.yaml", map, &format!("the ConfigMap `shop`: ? {why}"));
     assert!(inside("/srv/own.yaml", &map.replace("kind", "x")).is_empty());
 }

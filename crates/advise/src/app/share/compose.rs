@@ -284,7 +284,7 @@ pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Res
 fn unclear(key: &Node, service: &Node) -> Option<String> {
     let title = key.text().unwrap_or_default();
     if key.is_marked || is_shared(service) || service.get("extends").is_some() {
-        return Some(format!("`{title}` has parts that it shares with others (an anchor, `<<` or `extends`)"));
+        return Some(format!("`{title}` shares parts with other services (an anchor, `<<` or `extends`)"));
     }
     is_spread(service).then(|| format!("`{title}` may have several containers, or run on several machines"))
 }

@@ -51,7 +51,7 @@ pub(super) trait Project {
 
     /// The lines in the server's own files that make it listen on the socket, if that can be set only there: PHP-FPM.
     fn listening(&self, _: usize, _: usize, _: &Socket) -> Result<Vec<Inserted>, String> {
-        Err("looptax does not know which of the server's own files takes effect".to_owned())
+        Err("looptax does not know which of the server's own files applies".to_owned())
     }
 
     /// The places of a container's variables: its own variables, and those in files that no other container uses.

@@ -62,7 +62,7 @@ fn same_account(
     accounts: &[MysqlAccount],
 ) -> Point {
     if let Some(why) = &tcp.database_refusal {
-        let what = format!("over TCP the login works only without the database: {why}");
+        let what = format!("over TCP the login works only if no database is given: {why}");
         return point(PointCode::AccountUnknown, Outcome::Unknown, what)
             .with_next("check user and database: the client cannot log in today");
     }
@@ -75,14 +75,15 @@ fn same_account(
         ),
         (Some(why), Some(other)) => {
             let is_asked = |it: &&Refusal| it.code == ASKS_SYSTEM_CODE;
-            let what = format!("the login fails over both, so the account cannot be checked: {}", why.words);
+            let what = format!("the login fails over TCP and over the socket, so looptax cannot check the account: \
+                {}", why.words);
             let point = point(PointCode::AccountUnknown, Outcome::Unknown, what);
             match [why, other].into_iter().find(is_asked) {
                 Some(_) => point.with_next(system_is_asked(user)),
                 // The error does not come from the server: looptax itself cannot continue the login.
                 None if why.code.is_empty() && other.code.is_empty() => point.with_next(
-                    "log in over the socket with the application's own driver, or with the server's own client: they \
-                     may support what looptax does not",
+                    "log in over the socket with the application's own driver, or with the server's own client: \
+                     they may support logins that looptax does not",
                 ),
                 None => point.with_next(
                     "check user, password (LOOPTAX_PASSWORD) and database: the server's message shows which is wrong",
@@ -108,7 +109,7 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         ASKS_SYSTEM_CODE if there || tcp.server == Server::Mysql => (SocketRow::AsksSystem, ASKS_SYSTEM),
         ASKS_SYSTEM_CODE if !accounts.is_empty() => (SocketRow::Absent, "there is no such account"),
         ASKS_SYSTEM_CODE => (SocketRow::MayAskSystem, MADE_OR_ASKS_SYSTEM),
-        "3118" | "4151" => (SocketRow::Locked, "it is locked; ask why before you unlock it"),
+        "3118" | "4151" => (SocketRow::Locked, "the account is locked; ask why before you unlock it"),
         "1820" | "1862" => (SocketRow::Expired, CHANGED),
         // Too many connections, or a limit: the login may succeed at another time.
         _ => {
@@ -193,7 +194,7 @@ fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
 fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
     let is_one = tcp.account == unix.account;
     let who = if is_one {
-        format!("the account is `{}` over both", unix.account)
+        format!("the account is `{}` over TCP and over the socket", unix.account)
     } else {
         format!("over the socket the account is `{}`, over TCP `{}`", unix.account, tcp.account)
     };
@@ -225,20 +226,22 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     let more = missing_rights(unix, tcp, None, true);
     let less_elsewhere = missing_rights(tcp, unix, database, false);
     if unix.asks_system && !tcp.asks_system {
-        let words = "two accounts, and for the first the server checks the system user instead of a password";
+        let words = "two accounts, and for the socket's account the server checks the system user instead of a \
+            password";
         note(PointCode::AccountGetsMore, words.to_owned())
     } else if !more.is_empty() {
-        let words = format!("the first may do all that the second may, and more: {}", of_it(more));
+        let words = format!("over the socket the account has all the rights that it has over TCP, and more: {}", of_it(more));
         note(PointCode::AccountGetsMore, words)
     } else if !less_elsewhere.is_empty() {
         let database = database.unwrap_or_default();
         let words = format!(
-            "on `{database}` the first may do all that the second may, but less elsewhere: {}",
+            "over the socket the account has all the rights on `{database}` that it has over TCP, but fewer \
+            elsewhere: {}",
             of_it(less_elsewhere)
         );
         note(PointCode::AccountDiffers, words)
     } else if is_one {
-        let what = format!("`{}` over both, with the same rights", unix.account);
+        let what = format!("`{}` over TCP and over the socket, with the same rights", unix.account);
         point(PointCode::AccountSame, Outcome::Pass, what)
     } else {
         let words = "two accounts with the same rights; change a password in both";
@@ -257,8 +260,8 @@ fn hidden_rows(
     let tables = lost.iter().take(MOST_TABLES);
     let shown = tables.map(|((schema, table), rights)| format!("{} on {schema}.{table}", list(rights)));
     let what = format!(
-        "{who}: the first lacks {}, because of rows of another account that applies there ({}@'%', or the anonymous \
-         account)",
+        "{who}: over the socket it lacks {}, because of rows of another account that applies there ({}@'%', or the \
+         anonymous account)",
         shown.collect::<Vec<_>>().join("; "),
         tcp.account.split('@').next().unwrap_or_default()
     );
@@ -306,14 +309,15 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     let what = if tcp.account == unix.account {
         format!("`{}` has different rights over the socket{refusal}", unix.account)
     } else {
-        format!("{who}: two accounts, and the first lacks rights{refusal}")
+        format!("{who}: two accounts, and the socket's account lacks rights{refusal}")
     };
     let hidden = { missing.iter() }.find_map(|it| Some((it, unix.rights.hides(it)?)));
     if let Some((statement, row)) = hidden {
         return point(PointCode::RightsHidden, Outcome::Fail, what).with_next(format!(
-            "it lacks `{}`, and such a grant would have no effect: while a role is in use, MySQL applies the first \
-             matching pattern in the order of their letters, and `{row}` comes before; as an administrator, grant the \
-             missing rights on `{row}` (which widens it there), or revoke the rights on `{row}`",
+            "the account lacks `{}`, and such a grant would have no effect: while a role is in use, MySQL applies \
+             only the alphabetically first pattern that matches, which is `{row}`; as an administrator, grant the \
+             missing rights on `{row}` (which also grants them on everything else that matches `{row}`), or revoke \
+             the rights on `{row}`",
             statement.replace(ACCOUNT, &unix.account)
         ));
     }
@@ -321,8 +325,8 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     let (name, host) = unix.account.rsplit_once('@').unwrap_or_default();
     if name.is_empty() && !user.is_empty() {
         let next = format!(
-            "on the socket the anonymous account ''@'{host}' takes precedence over yours; your own account for \
-             localhost takes precedence over it. {RUN}"
+            "on the socket the anonymous account ''@'{host}' takes precedence over yours; an account of your own \
+             for localhost takes precedence over the anonymous account. {RUN}"
         );
         // The new account takes precedence over 'user'@'%', since its host is more specific.
         let steps = twin(user, tcp, SocketRow::Unknown);
@@ -360,14 +364,14 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
     let account = quoted(name, host);
     // The driver uses TLS over TCP; that does not show whether it can use TLS on a socket.
     let (outcome, driver) = if tcp.needs_tls && unix.needs_tls {
-        (Outcome::Unknown, "; the driver uses TLS over TCP, but not every driver does on a socket")
+        (Outcome::Unknown, "; the driver uses TLS over TCP, but not every driver uses TLS on a socket")
     } else {
         (Outcome::Fail, "")
     };
     let what = format!("{account} demands TLS ({kind}), on the socket too{driver}");
     let next = format!(
-        "allow its logins without TLS, which applies to {whom}, or use a driver that does TLS on the socket too and \
-         keeps paying for it; run as an administrator"
+        "allow this account's logins without TLS, which applies to {whom}, or use a driver that uses TLS on the \
+         socket too, and keep paying for TLS; run as an administrator"
     );
     let step = format!("ALTER USER {account} REQUIRE NONE;");
     let point = Point::new(Topic::Tls, PointCode::AccountDemandsTls, outcome, what, how);
@@ -471,7 +475,7 @@ mod tests {
             "GRANT SELECT ON `shop`.* TO 'app'@'localhost';",
         );
         check(&refused(), &login("app@localhost", &[]), Outcome::Note, "over TCP the server answers");
-        check(&refused(), &refused(), Outcome::Unknown, "fails over both");
+        check(&refused(), &refused(), Outcome::Unknown, "fails over TCP and over the socket");
     }
 
     #[test]

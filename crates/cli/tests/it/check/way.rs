@@ -140,7 +140,7 @@ fn r20_check_is_right_of_random_ways_to_a_socket_and_its_commands_end_it() {
             }
             if commands.is_empty() {
                 // The server's own settings have to change: a command would last until its restart.
-                assert!(text.contains("let the server make"), "{shown}\n{text}");
+                assert!(text.contains("configure the server to make"), "{shown}\n{text}");
                 break;
             }
             for command in commands {

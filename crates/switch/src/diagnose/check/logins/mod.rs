@@ -437,7 +437,7 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
 fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
     let is_client = sides.is_reachable || sides.client.rights.is_none();
     let (code, outcome, what) = match (&tcp.conversation, &unix.conversation) {
-        (Ok(_), Ok(_)) => (PointCode::LoginWorks, Outcome::Pass, "the login works over both".to_owned()),
+        (Ok(_), Ok(_)) => (PointCode::LoginWorks, Outcome::Pass, "the login works over TCP and over the socket".to_owned()),
         // The reason may be that looptax is not the client's user.
         (Ok(_), Err(why)) if !is_client => (
             PointCode::LoginFailsForUs,
@@ -457,7 +457,8 @@ fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
             Outcome::Note,
             format!("the login works over the socket, but over TCP: {why}"),
         ),
-        (Err(why), Err(_)) => (PointCode::LoginFails, Outcome::Unknown, format!("the login fails over both: {why}")),
+        (Err(why), Err(_)) => (PointCode::LoginFails, Outcome::Unknown, format!("the login fails over TCP and over \
+            the socket: {why}")),
     };
     Point::new(Topic::Login, code, outcome, what, format!("logged in over TCP, and over the socket as {}", unix.whom))
 }
