@@ -34,7 +34,7 @@ pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> 
             // A word that names nothing at all gets its own error.
             record_of(other)?;
             return Err(Failure::usage(
-                format!("`{watch}` was saved by `looptax watch`, and `{other}` was not"),
+                format!("`{watch}` is a count that `looptax watch` saved, and `{other}` is not"),
                 "compare two counts (`looptax watch --save NAME`) or two runs (`looptax show` lists them)",
             ));
         }

@@ -198,7 +198,7 @@ fn a_socket_path_that_is_too_long_is_counted() {
     check(
         &[&server.url(), "--yes", "--socket", &long],
         2,
-        &["has 108 bytes, but the kernel accepts at most 107", "shorter folder"],
+        &["has 108 bytes, but the kernel accepts at most 107", "a shorter path"],
     );
 }
 
@@ -336,23 +336,23 @@ fn too_many(kind: Kind, words: &[&str]) {
 
 #[test]
 fn more_connections_than_mariadb_allows_are_told() {
-    too_many(Kind::Mariadb, &["1040", "lower -c or raise its limit"]);
+    too_many(Kind::Mariadb, &["1040", "lower -c, or raise the server's limit"]);
 }
 
 #[test]
 fn more_connections_than_mysql_allows_are_told() {
-    too_many(Kind::Mysql, &["1040", "lower -c or raise its limit"]);
+    too_many(Kind::Mysql, &["1040", "lower -c, or raise the server's limit"]);
 }
 
 #[test]
 fn more_connections_than_postgres_allows_are_told() {
-    too_many(Kind::Postgres, &["53300", "lower -c or raise its limit"]);
+    too_many(Kind::Postgres, &["53300", "lower -c, or raise the server's limit"]);
 }
 
 #[test]
 fn more_connections_than_redis_allows_are_told() {
     // Its words ("max number of clients") may get lost with the connection.
-    too_many(Kind::Redis, &["cannot log in", "lower -c or raise its limit"]);
+    too_many(Kind::Redis, &["cannot log in", "lower -c, or raise the server's limit"]);
 }
 
 #[test]

@@ -20,7 +20,7 @@ pub use statements::with_password;
 use statements::{ACCOUNT, granted, missing_rights, quoted, rows_of, twin};
 pub use undo::{AccountState, AccountStatement, Undo};
 
-const HOW: &str = "logged in over both, and ran SELECT CURRENT_USER() and SHOW GRANTS";
+const HOW: &str = "logged in over TCP and over the socket, and ran SELECT CURRENT_USER() and SHOW GRANTS";
 
 /// Whether the account is the same over both transports; if not, whether both accounts have the same rights on the
 /// database, if one is named.

@@ -88,7 +88,7 @@ fn a_web_server_of_another_user_is_not_said_to_be_none_that_reads_the_file() {
     };
     shop.place.scratch.give_to(NOBODY);
     let run = shop.switching(&["--dry-run"]).uid(NOBODY).run();
-    run.expect_error(2, &["belongs to another user", "run it as root"]);
+    run.expect_error(2, &["belongs to another user", "run looptax as root"]);
 }
 
 #[test]

@@ -38,12 +38,12 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
             "/proc hides the processes of other users: looptax sees their sockets with port, path and user, but not \
              their programs"
                 .to_owned(),
-            Some("run it as root".to_owned()),
+            Some("run looptax as root".to_owned()),
         ),
         Problem::ClosedNamespaces { n, why } => (
             NoteCode::NamespacesClosed,
             format!("looptax cannot inspect {n} other network namespaces (containers) ({why})"),
-            Some("run it as root".to_owned()),
+            Some("run looptax as root".to_owned()),
         ),
         Problem::UnreadSockets { n } => (
             NoteCode::SocketsUnread,
@@ -107,7 +107,7 @@ fn more_rights() -> String {
     if rustix::process::geteuid().is_root() {
         "give this container `--cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH`, as the machine's root".to_owned()
     } else {
-        "run it as root".to_owned()
+        "run looptax as root".to_owned()
     }
 }
 
@@ -168,7 +168,7 @@ fn deserted(path: &Path, is_certain: bool) -> (NoteCode, String, Option<String>)
                 "no visible process listens on {path}: either a server that has ended left the file behind, or a \
                  server in a container listens there"
             ),
-            "run it as root",
+            "run looptax as root",
         )
     };
     (NoteCode::SocketDeserted, what, Some(next.to_owned()))

@@ -83,7 +83,7 @@ impl Front {
                     "no process that looptax can inspect reads {shown}, and {title} {pid} belongs to another user, so \
                      looptax cannot see which files it reads"
                 ),
-                "run it as root",
+                "run looptax as root",
             ));
         }
         let none = format!("no running {title} reads {shown}");
