@@ -306,7 +306,7 @@ fn the_wrong_transport_makes_it_invalid() {
     fails(
         &["private:redis", "--exec-unix", &line, "--exec-tcp", &line],
         3,
-        &["`unix` failed", "saw the command on tcp"],
+        &["`unix` failed", "the command used tcp"],
     );
 }
 

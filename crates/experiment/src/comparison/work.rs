@@ -97,12 +97,12 @@ fn offered(planned: &TargetPlan, target: &Target, writer: &mut RecordWriter) -> 
         return Err(Failure::usage(
             format!("{name}: over {} the server accepts this account only with TLS", words.join(" and ")),
             format!(
-                "pass --arms {over_socket},{over_tcp} to measure what the server allows; `looptax check` says how to \
-                 remove the requirement"
+                "pass --arms {over_socket},{over_tcp} to measure the transports that the server allows; `looptax \
+                 check` shows how to remove the requirement"
             ),
         ));
     }
-    let why = "is not measured: over this arm the server accepts this account only with TLS";
+    let why = "not measured: over this arm the server accepts this account only with TLS";
     let problems = refused.iter().map(|arm| format!("{name}: {arm} {why}"));
     writer.record.problems.extend(problems);
     for arm in [Arm::Tls, Arm::TlsUnix] {

@@ -66,7 +66,7 @@ pub enum ServerError {
     #[error("looptax does not start `{}` as root, because users other than root can change {why}", path.display())]
     PassedOver { path: PathBuf, why: Distrust },
     /// A program has the server's name, but its answer to `--version` is not that of a server that looptax can start.
-    #[error("`{}` is not a {kind} server that looptax can start: with --version it {what}", path.display())]
+    #[error("`{}` is not a {kind} server that looptax can start: `--version` {what}", path.display())]
     BinaryUnfit { kind: Kind, path: PathBuf, what: String, hint: Option<String> },
     /// A program with the server's name could not be run, so its version is unknown.
     #[error("cannot run `{} --version`", path.display())]
@@ -95,7 +95,7 @@ pub enum ServerError {
     #[error("cannot get a free port of 127.0.0.1")]
     Port { source: io::Error },
     /// No unprivileged account exists as which the server could run.
-    #[error("no account to run {kind} as; looked for {looked_for} in `/etc/passwd`")]
+    #[error("found no account under which {kind} can run; looked for {looked_for} in `/etc/passwd`")]
     AccountMissing {
         kind: Kind,
         /// Names, joined by `or`.
@@ -140,7 +140,7 @@ pub enum ServerError {
     #[error("cannot start the reaper, `{} internal reaper`", program.display())]
     ReaperStart { program: PathBuf, source: io::Error },
     /// The reaper has ended, so no process would stop the server after us.
-    #[error("cannot tell the reaper about a server or folder")]
+    #[error("cannot send the reaper the name of a server or folder")]
     ReaperLost { source: io::Error },
     /// The echo server could not do its work.
     #[error("the echo server cannot {action} `{object}`")]
@@ -169,7 +169,7 @@ impl Explain for ServerError {
             ),
             Self::Fill { source: WireError::Server { message, .. }, .. } if message.starts_with("out of memory") => {
                 Some(
-                    "a private memcached evicts nothing to make room: use fewer --rows, or a smaller --value-size"
+                    "use fewer --rows, or a smaller --value-size: a private memcached evicts no keys to make room"
                         .to_owned(),
                 )
             }
@@ -178,8 +178,8 @@ impl Explain for ServerError {
                 Some("set a shorter, plain scratch root, for example `TMPDIR=/tmp`".to_owned())
             }
             Self::Spawn { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Some(
-                "the server runs as an unprivileged account: let this account enter the scratch root, and use no \
-                 noexec mount"
+                "the server runs as an unprivileged account: allow this account to enter the scratch root, and \
+                 choose a scratch root that is not mounted with noexec"
                     .to_owned(),
             ),
             Self::Initialise { log_tail, .. } | Self::NotReady { log_tail, .. } | Self::Exited { log_tail, .. } => {
@@ -191,8 +191,7 @@ impl Explain for ServerError {
             ),
             Self::AccountMissing { .. } => Some("run looptax as an ordinary user".to_owned()),
             Self::Verifier { .. } => Some(
-                "PgBouncer needs PostgreSQL 10 or newer, which stores passwords for SCRAM: put such a version first \
-                 in PATH"
+                "put PostgreSQL 10 or newer first in PATH: PgBouncer needs the SCRAM passwords of these versions"
                     .to_owned(),
             ),
             Self::ReaperLost { .. } => Some("start looptax again".to_owned()),
@@ -204,11 +203,12 @@ impl Explain for ServerError {
 /// Hints for the usual causes, which a server's log reports in its own words.
 fn log_hint(log_tail: &str) -> Option<String> {
     let hint = if log_tail.contains("Permission denied") || log_tail.contains("errno: 13") {
-        "an AppArmor or SELinux profile may keep the server in its own folders: see `aa-status` or `ausearch -m avc`"
+        "run `aa-status` or `ausearch -m avc`: an AppArmor or SELinux profile may restrict the server to its own \
+        folders"
     } else if log_tail.contains("No space left") || log_tail.contains("errno: 28") {
-        "the file system of the scratch root is full: set another one with TMPDIR"
+        "set another scratch root with TMPDIR: the file system of this one is full"
     } else if log_tail.contains("ddress already in use") {
-        "other programs keep taking the free ports: try again"
+        "run the command again: other programs took the free ports"
     } else {
         return None;
     };

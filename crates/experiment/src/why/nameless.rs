@@ -59,8 +59,8 @@ impl Nameless {
         let parts: Vec<String> = parts.collect();
         (!parts.is_empty()).then(|| {
             format!(
-                "functions without names are counted as one for each file: {}; install a package of debug symbols \
-                 (-dbgsym, -dbg, -debuginfo) for the names",
+                "looptax counts all functions without names in a file as one function: {}; to get the names, \
+                 install a package of debug symbols (-dbgsym, -dbg, -debuginfo)",
                 parts.join("; ")
             )
         })

@@ -53,13 +53,13 @@ fn an_application_that_ends_at_its_start_is_told_with_its_words() {
 
 #[test]
 fn an_application_that_is_not_there_is_told() {
-    let said = ["no-such-server", "is it installed"];
+    let said = ["no-such-server", "install the program"];
     refused(&[], &["no-such-server", "«http_port»"], &said);
 }
 
 #[test]
 fn an_application_that_is_no_program_is_told() {
-    refused(&[], &["./page.php"], &["page.php", "the right to execute it?"]);
+    refused(&[], &["./page.php"], &["page.php", "that you may execute it"]);
 }
 
 #[test]
@@ -83,7 +83,7 @@ fn an_application_that_ends_with_its_first_page_is_told() {
 #[test]
 fn a_page_that_hangs_is_told() {
     let script = page_after("sleep(60);");
-    let said = ["http://«http»/ is not answered", "allow more time for a page with --page-limit"];
+    let said = ["http://«http»/ does not answer", "allow more time for a page with --page-limit"];
     script_refused(&["--page-limit", "1s"], &script, 2, &said);
 }
 
@@ -123,7 +123,7 @@ fn a_page_that_works_over_tcp_alone_is_told() {
     place.write(&[("page.php", &script)]);
     let said = [
         "http://«http»/ answers with status 500 over the socket, but works over TCP",
-        "`looptax check` says what the socket needs; nothing was changed",
+        "`looptax check` to see what the socket needs; nothing was changed",
     ];
     check(&(server, place), &[], &PHP, 2, &said);
 }
@@ -182,7 +182,7 @@ fn an_application_that_speaks_http2_alone_is_told() {
         return;
     };
     app.1.write(&[("http2.py", HTTP2)]);
-    let said = ["http://«http»/ is not answered", "HTTP/2", "make the application speak HTTP/1.1"];
+    let said = ["http://«http»/ does not answer", "HTTP/2", "make the application speak HTTP/1.1"];
     check(&app, &[], &["python3", "http2.py"], 2, &said);
 }
 
@@ -225,7 +225,7 @@ fn another_user_whom_the_socket_keeps_out_is_told() {
     };
     let folder = app.0.it.socket.parent().unwrap();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
-    let said = ["connections to mariadbd stayed on TCP in the socket's turns: ", "`looptax check` says"];
+    let said = ["connections to mariadbd stayed on TCP in the socket's turns: ", "`looptax check` to see"];
     check(&app, &["--user", "www-data"], &PHP, 2, &said);
 }
 
