@@ -223,7 +223,7 @@ fn whoever_demands_tls_of_postgres_stays_on_tcp() {
     let why = if demanded.stderr.contains("stays on TCP") {
         "pg_hba.conf"
     } else {
-        "its arguments or environment ask for TLS"
+        "the program's arguments or environment ask for TLS"
     };
     assert!(demanded.stderr.contains(why), "{}", demanded.stderr);
     let given = run("MAP", "PGSSLMODE=require", &dial);
@@ -290,7 +290,7 @@ fn what_cannot_be_moved_runs_as_it_is_or_not_at_all() {
     assert_eq!(plain.stdout, "hi\n");
     assert!(plain.stderr.contains("looptax moves no connection: the kernel"), "{}", plain.stderr);
     let strict = run(&scratch).args(map).args(["--strict", "--", "echo", "hi"]).run();
-    strict.expect_error(125, &["connections cannot be moved here"]);
+    strict.expect_error(125, &["looptax cannot move connections on this machine"]);
     let nothing = run(&scratch).args(["--port", "1", "--strict", "--", "echo", "hi"]).run();
     nothing.expect_error(125, &["looptax can inspect no server that has both"]);
 }

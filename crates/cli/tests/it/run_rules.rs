@@ -245,7 +245,7 @@ fn r18_a_demand_for_tls_is_seen_however_it_is_spelled() {
     let user = &ruled.server.it.login.user;
     for demand in ["sslmode = require", "sslmode='require'", "sslmode = 'verify-full'", "sslmode=re\\quire"] {
         let run = ruled.psql(user, ruled.server.password(), demand);
-        let why = "1 left on TCP: its arguments or environment ask for TLS";
+        let why = "1 left on TCP: the program's arguments or environment ask for TLS";
         assert!(run.stderr.contains(why), "{demand}: {run:?}");
     }
     let run = ruled.psql(user, ruled.server.password(), "sslmode = 'prefer'");

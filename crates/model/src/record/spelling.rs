@@ -57,7 +57,7 @@ pub enum Takes {
     #[serde(rename = "TCP first, then the socket", alias = "tcp then unix")]
     TcpThenUnix,
     /// The driver refuses to connect.
-    #[serde(rename = "nothing: it needs a host", alias = "nothing")]
+    #[serde(rename = "nothing: the driver needs a host", alias = "nothing")]
     Nothing,
 }
 
@@ -69,7 +69,7 @@ impl Takes {
             Self::Tcp => "TCP",
             Self::Probe => "a socket if it finds one, else TCP",
             Self::TcpThenUnix => "TCP first, then the socket",
-            Self::Nothing => "nothing: it needs a host",
+            Self::Nothing => "nothing: the driver needs a host",
         }
     }
 }

@@ -62,7 +62,8 @@ fn migrate(engine: &mut Session, done: &mut Vec<String>) -> Result<u32, FleetErr
     let from_version = number(engine, &version)?;
     if from_version > VERSION {
         return Err(
-            engine.strange(format!("its tables have version {from_version}, but this looptax supports only {VERSION}"))
+            engine.strange(format!("the collector's tables have version {from_version}, but this looptax supports \
+                only version {VERSION}"))
         );
     }
     if from_version < VERSION {
@@ -97,7 +98,7 @@ fn partitions(
     for month in engine.column(&months)? {
         let mut parts = month.split(' ');
         let (Some(ending), Some(from), Some(to)) = (parts.next(), parts.next(), parts.next()) else {
-            return Err(engine.strange("its list of months cannot be parsed".to_owned()));
+            return Err(engine.strange("looptax cannot parse the collector's list of months".to_owned()));
         };
         for table in by_month() {
             let name = format!("{}_{ending}", table.name);
@@ -163,7 +164,7 @@ fn forget(engine: &mut Session, days: u32, done: &mut Vec<String>) -> Result<(),
 
 fn number(engine: &mut Session, sql: &str) -> Result<u32, FleetError> {
     let found = engine.column(sql)?.concat().parse();
-    let strange = "its answer is not the expected number";
+    let strange = "the collector did not answer with the expected number";
     found.map_err(|_| engine.strange(strange.to_owned()))
 }
 

@@ -120,4 +120,4 @@ pub(super) const TLS_UNIX: (Arm, &str) =
 pub(super) const TLS: (Arm, &str) = (Arm::Tls, "the private server has no TLS");
 /// Why a private server that supports only paths does not have the arm `abstract`.
 pub(super) const ABSTRACT: (Arm, &str) =
-    (Arm::Abstract, "it makes a file of that name instead; PostgreSQL and echo have abstract sockets");
+    (Arm::Abstract, "the server makes a file of that name instead; PostgreSQL and echo have abstract sockets");

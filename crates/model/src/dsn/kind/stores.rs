@@ -35,8 +35,8 @@ pub(super) const MEMCACHED: Facts = Facts {
             TLS_UNIX,
             (
                 Arm::Proxy,
-                "memcached identifies its clients only by address, and sees only the proxy's: looptax could prove \
-                 nothing",
+                "memcached identifies its clients only by address, and sees only the proxy's address: looptax could \
+                 prove nothing",
             ),
             TLS,
         ],
