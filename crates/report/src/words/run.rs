@@ -39,7 +39,8 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
         problems: problems.map(|problem| format!("problem: {}", text.clean(problem))).collect(),
         interrupted: record
             .interrupted
-            .then_some("interrupted: the last comparison may be incomplete, and nothing after it was measured"),
+            .then_some("interrupted: the last comparison may be incomplete, and the comparisons after it were not \
+                measured"),
     }
 }
 

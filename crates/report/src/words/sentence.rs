@@ -53,7 +53,7 @@ pub(crate) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
 
 fn time_wait(it: &TimeWait) -> String {
     let reuse = match it.reuse {
-        0 => "never used again before a minute is over",
+        0 => "not used again within a minute",
         1 => "used again when they are needed",
         _ => "used again on loopback when they are needed",
     };
@@ -175,7 +175,7 @@ fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
     let apart = (pct.value - total.value).abs();
     let is_far = apart > STALL_POINTS && apart > STALL_SHARE * pct.value.abs();
     let is_other = tax.diagnostics.totals_disagree == Some(true) && (is_far || !same_side);
-    is_other.then(|| format!("; with all stalls counted it is {}: inspect the stalls (--verbose)", text.percent(total)))
+    is_other.then(|| format!("; with all stalls counted the tax is {}: inspect the stalls (--verbose)", text.percent(total)))
 }
 
 /// "; its CPU time shows more: tcp takes more, a difference of +2.8 µs [2.3, 4.0] per request", if nothing else is
@@ -183,7 +183,7 @@ fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
 fn by_cpu(tax: &Tax, text: Text) -> Option<String> {
     let arm = text.clean(dearer_arm(tax)?);
     let us = text.signed_micros_interval(tax.cpu_us.both.known()?);
-    Some(format!("; CPU time shows more: {arm} takes more of it, a difference of {us} per request"))
+    Some(format!("; CPU time shows more: {arm} takes more CPU time, a difference of {us} per request"))
 }
 
 /// Returns a sentence if throughput shows a loss and CPU time does not, or the other way round.
@@ -207,9 +207,9 @@ fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     Some(match cpu.hi.zip(longer) {
         Some((most, longer)) if most < longer => {
             let most = text.micros(most.max(0.0));
-            format!("; at most {most} of it can be CPU time: the rest is waiting, with unmeasured causes")
+            format!("; at most {most} of this difference can be CPU time: the rest is waiting, with unmeasured causes")
         }
-        _ => format!("; it is not shown whether CPU time is a part of it ({shown} per request)"),
+        _ => format!("; the run does not show whether CPU time is a part of the difference ({shown} per request)"),
     })
 }
 

@@ -56,7 +56,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
             continue;
         };
         let uncertain = match (source.is_size_uncertain, source.is_undecided) {
-            (true, _) => "; the size is uncertain, because it differed within that run",
+            (true, _) => "; the size is uncertain, because the cost differed within that run",
             (false, true) => "; that run decided nothing, so the interval is wide",
             (false, false) => "",
         };
@@ -72,7 +72,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
         let next = if has_private_tls(kind) {
             format!("looptax compare private:{kind} -c 1 --placement same --arms unix,tcp,tls measures it")
         } else {
-            "looptax has no private server of this kind that measures it".to_owned()
+            "looptax has no private server of this kind with which it can measure that".to_owned()
         };
         lines.item(2, &format!("{}: this leaves out TLS; {next}", shown(kind, text)));
     }
