@@ -55,7 +55,7 @@ impl Burst {
         }
         let last = fates.iter().map(|it| it.at).max().unwrap_or_default();
         let words =
-            format!("all {n} simultaneous connects to {at} were answered, the last after {} ms", last.as_millis());
+            format!("the server answered all {n} simultaneous connects to {at}, the last after {} ms", last.as_millis());
         Ok(step(StepCode::BurstAnswered, words))
     }
 }

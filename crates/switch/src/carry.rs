@@ -206,7 +206,7 @@ fn server_without_socket(of: &ServerOf, order: &Undo<'_>, stop: &AtomicBool, tel
     match restart {
         None => {
             let words = format!(
-                "restart {name}; until then it keeps {}: {} (or pass --restart with --undo)",
+                "restart {name}, which keeps {} until then: {} (or pass --restart with --undo)",
                 of.gain(),
                 of.restart
             );
@@ -257,7 +257,7 @@ fn back(work: &Work) -> SwitchStep {
     let words = match &*shared.collect::<Vec<_>>() {
         [] => "the old files are back".to_owned(),
         shared => {
-            format!("the old lines are back; changes that others made since the switch stay in {}", shared.join(", "))
+            format!("the old lines are back; later changes by others stay in {}", shared.join(", "))
         }
     };
     step(StepCode::FilesPutBack, words)
@@ -299,7 +299,7 @@ impl Carrying<'_, '_> {
     }
 
     fn tell_written(&mut self, code: StepCode, what: &str) {
-        let words = format!("{what}; undo it with: looptax switch --undo {}", self.work.id());
+        let words = format!("{what}; to undo the switch: looptax switch --undo {}", self.work.id());
         (self.tell)(step(code, words));
     }
 
@@ -513,7 +513,7 @@ impl Carrying<'_, '_> {
             thread::sleep(LEAST_PAUSE);
         }
         let words = differs.unwrap_or_else(|| {
-            "the application has not connected since; reload it if it was reloaded before".to_owned()
+            "the application has not connected since then; if it was reloaded before, reload it again".to_owned()
         });
         step(StepCode::NotSeenAgain, words)
     }

@@ -526,7 +526,7 @@ fn lines_to_change_are_said_for_servers_that_looptax_does_not_speak_to_once_the_
         run.expect_code(3);
         let answers = answers(&run);
         let [answer] = &answers[..] else { run.fail("not one connection") };
-        expect(&run, answer, "configuration", "unknown", "does not speak to");
+        expect(&run, answer, "configuration", "unknown", "does not speak the protocol of");
         let edit = &answer["changes"][0]["edits"][0];
         let own = edit["after"].as_str().unwrap_or_default();
         assert!(own.starts_with(after), "{edit}");

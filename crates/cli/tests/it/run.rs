@@ -180,7 +180,7 @@ fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
     let asked = format!("mysql://secure@{}/", server.it.tcp);
     let asked = run_for(&scratch, &server).args(["--dry-run", "--login", &asked]).run();
     asked.expect_code(1);
-    assert!(asked.stdout.contains("--login gave no password"), "{}", asked.stdout);
+    assert!(asked.stdout.contains("the URL of --login has no password"), "{}", asked.stdout);
 }
 
 /// A known connection whose login works is reported to.
@@ -292,5 +292,5 @@ fn what_cannot_be_moved_runs_as_it_is_or_not_at_all() {
     let strict = run(&scratch).args(map).args(["--strict", "--", "echo", "hi"]).run();
     strict.expect_error(125, &["looptax cannot move connections on this machine"]);
     let nothing = run(&scratch).args(["--port", "1", "--strict", "--", "echo", "hi"]).run();
-    nothing.expect_error(125, &["looptax can inspect no server that has both"]);
+    nothing.expect_error(125, &["looptax cannot inspect any server that has both"]);
 }

@@ -202,7 +202,7 @@ fn r20_a_login_of_redis_that_may_ask_nothing_is_one_all_the_same() {
         let run = check(&server, &format!("redis://app:pw@{}/{database}", server.it.tcp), &[]);
         expect(&run, "login", "pass", &["works over TCP and over the socket"]);
         if is_root() {
-            expect(&run, "same server", "pass", &["one process listens on both"]);
+            expect(&run, "same server", "pass", &["one process listens on the port and on the socket"]);
         }
         run.expect_code(0);
     }

@@ -90,7 +90,7 @@ pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
         Ok(b"-DENIED") => Some("the port refuses clients on other machines, such as a proxy".to_owned()),
         // A server that requires a password first answers with an error that asks for it.
         Ok([b'+' | b'-', ..]) => None,
-        _ => Some("the port does not answer in plain text: it speaks TLS, or its server hangs".to_owned()),
+        _ => Some("the port does not answer in plain text: the server speaks TLS, or hangs".to_owned()),
     }
 }
 
@@ -115,9 +115,9 @@ pub(super) enum Logins {
     Open,
 }
 
-const UNKNOWN: &str = "--login DSN tries the login, --map moves it without a check";
+const UNKNOWN: &str = "--login DSN tries the login, --map moves the port without a check";
 /// For servers where one login that works proves nothing about other logins.
-const ONLY_MAP: &str = "--map moves it without a check";
+const ONLY_MAP: &str = "--map moves the port without a check";
 
 /// Whether every login over the socket ends as over TCP. `is_direct` means that connections to the port reach the
 /// server itself.
@@ -125,8 +125,9 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
     match server.kind {
         Kind::Mysql | Kind::Percona if !is_before_version_8(server) => Logins::Differ {
             why: format!(
-                "once MySQL 8 or later has lost a password from its cache, it accepts the password over the socket \
-                 only in clear text, and a client that assumes TCP without TLS does not send that; {UNKNOWN}"
+                "once MySQL 8 or later has lost a password from its cache, it accepts that password over the socket \
+                 only in clear text, and a client that assumes TCP without TLS does not send a password in clear \
+                 text; {UNKNOWN}"
             ),
             gets_more: false,
         },
@@ -140,9 +141,10 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
 }
 
 /// The message at the start about a port for which looptax cannot decide about logins.
-pub(super) const OPEN: &str = "looptax does not know the account: on the socket it is user@localhost instead of \
-                               user@127.0.0.1, which may be refused, need no password, or have other rights; --login \
-                               DSN tries it, --require-login leaves it on TCP";
+pub(super) const OPEN: &str = "looptax does not know the account: on the socket the account is user@localhost \
+                               instead of user@127.0.0.1, and user@localhost may be refused, need no password, or \
+                               have other rights; --login DSN tries the login, --require-login leaves the port on \
+                               TCP";
 
 /// A case that looptax cannot rule out counts as true.
 fn gets_more(why: impl std::fmt::Display) -> Logins {
@@ -157,7 +159,7 @@ fn is_before_version_8(server: &Server) -> bool {
 
 fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
     let Some(file) = hba_file(server) else {
-        return gets_more("looptax cannot read its pg_hba.conf, which may treat sockets differently");
+        return gets_more("looptax cannot read the server's pg_hba.conf, which may treat sockets differently");
     };
     let origins: Vec<Origin> = if is_direct {
         let known = |from: &SocketAddr| Origin::Known { ip: from.ip(), is_localhost: is_localhost(server, from.ip()) };
@@ -174,9 +176,9 @@ fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
         }
         (None, None) => Logins::Same(file.is_changed.then(|| {
             format!(
-                "{} was changed after the server started: its rules apply only if the server was reloaded since and \
-                 accepted them (its log shows that; from PostgreSQL 10 on, pg_hba_file_rules lists the rejected \
-                 lines)",
+                "{} was changed after the server started: the new rules apply only if the server was reloaded since \
+                 then and accepted them (the server's log shows that; from PostgreSQL 10 on, pg_hba_file_rules \
+                 lists the rejected lines)",
                 file.path
             )
         })),
