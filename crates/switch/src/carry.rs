@@ -463,8 +463,8 @@ impl Carrying<'_, '_> {
         if let Err(error) = put_back(&mut self.work, &words, End::PutBack, self.tell) {
             let (kept, id) = (self.work.folder().display(), self.work.id());
             let words = format!(
-                "{}; the old files are kept in {kept}, as 0.old and so on; fix the cause, then run: looptax switch \
-                 --undo {id}",
+                "{}; fix the cause, then run: looptax switch --undo {id}; the old files are in {kept}, as 0.old and \
+                 so on",
                 with_causes(&error)
             );
             (self.tell)(step(StepCode::FilesNotPutBack, words));

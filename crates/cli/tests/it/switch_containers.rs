@@ -286,7 +286,7 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let both = Scene::new(&(pod_of(from, cache) + map));
     let run = both.switch(&["--containers", "--yes"]);
     run.expect_code(3);
-    assert!(run.words().contains("REDIS_HOST from the ConfigMap `c`: looptax leaves that unchanged"), "{}", run.stdout);
+    assert!(run.words().contains("REDIS_HOST from the ConfigMap `c`: looptax leaves these unchanged"), "{}", run.stdout);
     let own = "    env:\n      - name: REDIS_HOST\n        value: \"/run/redis/redis.sock\"\n";
     assert!(both.now().contains(own) && both.now().ends_with(map), "{}", both.now());
     let without = Scene::new(&pod_of(from, cache));

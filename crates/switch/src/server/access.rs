@@ -91,7 +91,7 @@ pub(super) fn socket(
         } else {
             Err(Failure::usage(
                 format!("`{}` is not an absolute path", named.display()),
-                "pass the path of the socket from / on",
+                "pass an absolute path of the socket, which begins with /",
             ))
         };
     }
@@ -156,7 +156,8 @@ fn how_to_make(folder: &Path, server: &Process) -> String {
     let group = group_name(server.gid).unwrap_or_else(|| server.gid.to_string());
     // The socket's own mode keeps other users out.
     let make =
-        format!("create it (`install -d -o {user} -g {group} -m 755 {shown}`), or choose another place: --socket PATH");
+        format!("create the folder (`install -d -o {user} -g {group} -m 755 {shown}`), or choose another place: \
+            --socket PATH");
     let Some(above) = folder.parent().filter(|it| FORGETFUL.iter().any(|run| it.starts_with(run))) else {
         return make;
     };
@@ -253,13 +254,13 @@ impl Access {
     }
 
     pub(super) fn point(&self, socket: &Path) -> Point {
-        let how = "read the rights of its folder, and tried the path as the client";
+        let how = "read the rights of the socket's folder, and tried the path as the client";
         let point = |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, how);
         if let Some(problem) = &self.problem {
             let point = point(PointCode::FolderUnfit, Outcome::Fail, problem.why.clone());
             return point.with_next(problem.next.clone());
         }
-        let what = format!("the server may create {}, and {} can reach it", socket.display(), self.client);
+        let what = format!("the server may create {}, and {} can reach this socket", socket.display(), self.client);
         point(PointCode::SocketToBeMade, Outcome::Pass, what)
     }
 

@@ -139,7 +139,8 @@ fn strangers(one: &Text, other: &Text) -> Failure {
     let backs = names(back::ALL.iter().map(|it| it.title()).collect());
     Failure::usage(
         format!(
-            "{} and {} are not a web server's file ({fronts}) and the file of the program behind it ({backs})",
+            "{} and {} are not a web server's file ({fronts}) and the file of the program behind the web server \
+            ({backs})",
             shown[0], shown[1]
         ),
         format!(
@@ -202,11 +203,11 @@ impl Ends {
         let (from, to) = (places(&self.of_site), places(&self.of_pool));
         Failure::usage(
             format!(
-                "{} does not pass its pages to {}: it names {from}, and {title} listens at {to}",
+                "{} does not pass its pages to {}: the site passes them to {from}, and {title} listens at {to}",
                 site.named.display(),
                 pool.named.display()
             ),
-            "pass the file of the program that serves the pages",
+            "pass the file of the program that serves the site's pages",
         )
     }
 }

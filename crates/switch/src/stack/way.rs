@@ -137,8 +137,8 @@ impl Way {
         let workers: Vec<String> = self.eyes.over_socket.iter().cloned().collect();
         let seen = match &*workers {
             [] => String::new(),
-            [worker] => format!(", {worker} was seen there"),
-            all => format!(", {} were seen there", all.join(", ")),
+            [worker] => format!(", where looptax saw {worker}"),
+            all => format!(", where looptax saw {}", all.join(", ")),
         };
         let port = if self.pool_moves {
             format!("no process listens at {tcp} any more")
@@ -161,7 +161,7 @@ impl Proof for Way {
     fn page_before(&self, url: &str) -> Result<Page, Failure> {
         let mut eyes = Eyes::open(self.sides(), self.eyes.tcp);
         let page = Page::before(url)
-            .map_err(|failure| failure.with_hint("pass a page that works now: only a page can prove this"))?;
+            .map_err(|failure| failure.with_hint("pass a page that works now: only a page can prove this move"))?;
         // The page was requested twice.
         let n_seen = eyes.look();
         if n_seen >= 2 || eyes.has_kept() || is_seen_when_asked(&page, &mut eyes, n_seen) {

@@ -237,7 +237,7 @@ fn what_somebody_wrote_in_the_switchs_own_lines_stays_and_the_old_file_is_named(
     let app = app.reloaded_by(edit);
     let run = app.while_visited(|| switch(&app, &[]).run());
     run.expect_error(2, &["changed since"]);
-    if !run.words().contains("the old files are kept in") {
+    if !run.words().contains("the old files are in") {
         run.fail("it does not say where the old file is");
     }
     assert!(app.bytes() != before);

@@ -92,7 +92,7 @@ fn a_page_that_hangs_in_the_middle_is_told() {
     let script = page_after(
         "$n = (int) @file_get_contents('n');\nfile_put_contents('n', $n + 1);\nif ($n >= 40) { sleep(60); }",
     );
-    let said = ["pages failed", "the first was http://«http»/", "the application's log may show the cause"];
+    let said = ["pages failed", "the first was http://«http»/", "the application's log, which may show the cause"];
     script_refused(&["--page-limit", "200ms"], &script, 3, &said);
 }
 

@@ -92,7 +92,7 @@ impl Front {
                 let hint = why.hint().unwrap_or_default().to_owned();
                 Failure::usage(format!("{none}, as far as looptax can see: {why}"), hint)
             }
-            None => Failure::usage(none, "start it, or pass the file that it reads"),
+            None => Failure::usage(none, "start the program, or pass the file that the running program reads"),
         })
     }
 }
