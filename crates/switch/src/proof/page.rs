@@ -70,7 +70,7 @@ impl Page {
         let second = page.ask(&GOING_ON).map_err(|why| page.not_answering(why))?;
         if first.status >= 400 || second.status != first.status {
             let what =
-                format!("before the change, {url} answers with status {} and {}", first.status, second.status);
+                format!("before the change, {url} answers with status {} and then with status {}", first.status, second.status);
             return Err(Failure::usage(what, "pass a page that works now"));
         }
         let (one, other) = (lines(&first.body), lines(&second.body));
