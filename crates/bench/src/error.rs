@@ -112,7 +112,10 @@ pub enum CommandError {
         said: String,
     },
     /// The terminal stopped the command: the kernel does this to a background process that reads from its terminal.
-    #[error("a signal stopped the command, which happens if a command asks for input on the terminal{}", words_after(.said))]
+    #[error(
+        "a signal stopped the command, which happens if a command asks for input on the terminal{}",
+        words_after(.said)
+    )]
     Stopped {
         /// The last part of the command's stderr.
         said: String,
@@ -160,8 +163,10 @@ pub enum BenchError {
         source: CommandError,
     },
     /// Answers take so long that not even one epoch fits into the promised time.
-    #[error("the server's answers take too long: one epoch needs {epoch:.0?}, but the plan has only {planned:.0?} \
-        for all epochs")]
+    #[error(
+        "the server's answers take too long: one epoch needs {epoch:.0?}, but the plan has only {planned:.0?} \
+        for all epochs"
+    )]
     TooSlow {
         /// The time that an epoch of each contrast takes.
         epoch: Duration,

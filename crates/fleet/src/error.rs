@@ -115,17 +115,19 @@ impl Explain for FleetError {
                 Some("choose a folder that you can write with --spool FOLDER".to_owned())
             }
             Self::Folder { .. } => Some(
-                "pass another folder as the destination, or run looptax as a user who may write to this folder".to_owned(),
+                "pass another folder as the destination, or run looptax as a user who may write to this folder"
+                    .to_owned(),
             ),
             Self::Full { .. } => Some(
                 "check whether the collector is down: looptax sends the waiting reports when the collector is back; \
                 no report was deleted"
                     .to_owned(),
             ),
-            Self::Away { .. } => {
-                Some("check that the collector runs and that this machine can reach it; looptax tries again with \
-                    the next report".to_owned())
-            }
+            Self::Away { .. } => Some(
+                "check that the collector runs and that this machine can reach it; looptax tries again with \
+                    the next report"
+                    .to_owned(),
+            ),
             Self::Refused { refusal, .. } => Some(refusal.hint().to_owned()),
             Self::Authority { .. } => Some(
                 "pass the certificate of the authority that signed the collector's certificate: --ca-file FILE"

@@ -101,7 +101,9 @@ type OfQueues = (&'static str, &'static str, fn(&WatchedQueue) -> u64);
 
 const QUEUES: [OfQueues; 2] = [
     ("looptax_watch_accept_queue_connections", "Connections that waited to be accepted.", |it| it.n_waiting),
-    ("looptax_watch_accept_queue_limit", "The highest number of connections that may wait to be accepted.", |it| it.backlog),
+    ("looptax_watch_accept_queue_limit", "The highest number of connections that may wait to be accepted.", |it| {
+        it.backlog
+    }),
 ];
 
 /// Counters from the time when `watch` began.
@@ -192,7 +194,9 @@ type OfServers = (&'static str, &'static str, fn(&(f64, u64)) -> f64);
 
 /// The first counter divided by the second is the CPU time per request.
 const OF_SERVERS: [OfServers; 2] = [
-    ("looptax_server_cpu_seconds", "CPU time of servers, if the number of the requests that used it is known.", |it| it.0),
+    ("looptax_server_cpu_seconds", "CPU time of servers, if the number of the requests that used it is known.", |it| {
+        it.0
+    }),
     ("looptax_server_cpu_requests", "Requests of all clients that used this CPU time.", |it| it.1 as f64),
 ];
 

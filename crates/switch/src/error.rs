@@ -82,7 +82,9 @@ impl Explain for SwitchError {
             Self::Read { .. } => "run looptax as a user who may read the file".to_owned(),
             Self::NoFile { .. } => "pass the file that the application reads".to_owned(),
             Self::Stage { source, .. } | Self::Exchange { source, .. } => file_hint(source),
-            Self::Changed { .. } => "run the same command again: looptax then reads the file in its present state".to_owned(),
+            Self::Changed { .. } => {
+                "run the same command again: looptax then reads the file in its present state".to_owned()
+            }
             Self::Foreign { .. } => {
                 "run `looptax switch --list` to see the folder with the old file; looptax wrote nothing".to_owned()
             }
@@ -105,7 +107,10 @@ impl Explain for SwitchError {
                 kept.display()
             ),
             Self::Unreadable { path, .. } => {
-                format!("restore the files by hand: the old and the new files are in {}, as `0.old` and `0.new`", path.display())
+                format!(
+                    "restore the files by hand: the old and the new files are in {}, as `0.old` and `0.new`",
+                    path.display()
+                )
             }
             Self::OnServer { id, .. } => {
                 format!("run: looptax switch --undo {id} --admin DSN, with the DSN of an administrator of that server")
@@ -126,8 +131,10 @@ fn file_hint(error: &io::Error) -> String {
             "mount the file system for writing, or change the source that the file is generated from"
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space; looptax wrote nothing",
-        io::ErrorKind::ResourceBusy => "change the file at the place that it is mounted from: the file itself is a \
-            mount, as in containers",
+        io::ErrorKind::ResourceBusy => {
+            "change the file at the place that it is mounted from: the file itself is a \
+            mount, as in containers"
+        }
         _ => "write the lines by hand; looptax wrote nothing",
     };
     words.to_owned()

@@ -106,8 +106,7 @@ fn instead(absence: &Absence, socket: &str, protocol: Protocol) -> String {
     if !absence.others.is_empty() {
         return "pass the socket that you mean: `looptax find` shows the server of each socket".to_owned();
     }
-    "start the server, or find out which socket it creates: `looptax find` lists the sockets of all servers"
-        .to_owned()
+    "start the server, or find out which socket it creates: `looptax find` lists the sockets of all servers".to_owned()
 }
 
 #[cfg(test)]

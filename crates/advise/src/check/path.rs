@@ -103,8 +103,10 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
                 "the connection queue of `{socket}` is full at the moment: a client that does not wait gets EAGAIN"
             ),
         )
-        .with_next("raise the server's backlog and net.core.somaxconn, or configure the client to keep its \
-            connections open"),
+        .with_next(
+            "raise the server's backlog and net.core.somaxconn, or configure the client to keep its \
+            connections open",
+        ),
         End::TooLong { bytes, most } => point(
             PointCode::PathTooLong,
             Outcome::Fail,

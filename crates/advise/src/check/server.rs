@@ -63,8 +63,10 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
     let room = backlog.saturating_add(1);
     let point = |code, outcome, what: String| Point::new(Topic::Backlog, code, outcome, what, how);
     let Some(n) = n_connections else {
-        let what = format!("{room} connections may wait on the socket; looptax does not know how many connections \
-            arrive together");
+        let what = format!(
+            "{room} connections may wait on the socket; looptax does not know how many connections \
+            arrive together"
+        );
         let next = "pass the number with --connections: the application's workers times the connections of each worker";
         return point(PointCode::BacklogUnknown, Outcome::Note, what).with_next(next);
     };
@@ -73,15 +75,17 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
         return point(PointCode::BacklogEnough, Outcome::Pass, what);
     }
     let (code, outcome, becomes) = if clients.is_empty() {
-        let words =
-            "; if more connections wait, connect(2) on the socket fails with EAGAIN for a client that does not \
+        let words = "; if more connections wait, connect(2) on the socket fails with EAGAIN for a client that does not \
             wait, while TCP tries again";
         (PointCode::BacklogShort, Outcome::Fail, words.to_owned())
     } else if clients.iter().all(|it| it.blocks) {
         (PointCode::BacklogWaits, Outcome::Note, format!("; {}", on_full_socket(clients)))
     } else {
-        let words = format!("; if more connections wait, clients get EAGAIN on the socket, while TCP tries again \
-            ({})", on_full_socket(clients));
+        let words = format!(
+            "; if more connections wait, clients get EAGAIN on the socket, while TCP tries again \
+            ({})",
+            on_full_socket(clients)
+        );
         (PointCode::BacklogShort, Outcome::Fail, words)
     };
     let what = format!(

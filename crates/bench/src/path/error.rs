@@ -143,7 +143,9 @@ impl PathError {
 impl Explain for PathError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::TooLong { .. } => Some("use a folder with a shorter path, or a short symbolic link to the folder".to_owned()),
+            Self::TooLong { .. } => {
+                Some("use a folder with a shorter path, or a short symbolic link to the folder".to_owned())
+            }
             Self::ConnectUnix { source, path } => Some(unix_hint(source, path)),
             Self::ConnectTcp { source, address } => Some(tcp_hint(source, *address)),
             Self::Protocol { action, source, .. } if *action == ASK_CONNECTIONS => question_hint(source),
@@ -231,7 +233,8 @@ fn tcp_hint(source: &io::Error, address: SocketAddr) -> String {
         Some(number) if number == rustix::io::Errno::ADDRNOTAVAIL.raw_os_error() => no_port_hint(LocalPorts::read()),
         Some(number) if number == rustix::io::Errno::NOSYS.raw_os_error() => {
             "run the command again: looptax's process looptax-beside, which serves the arm redirect, is no longer \
-            running".to_owned()
+            running"
+                .to_owned()
         }
         _ => format!("check that a server listens on port {}: `ss -tln` lists ports", address.port()),
     }
@@ -263,15 +266,18 @@ fn wire_hint(source: &WireError) -> Option<String> {
             Some("set LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN=1 to enable this plugin, as for MySQL's own clients".to_owned())
         }
         WireError::NoTls => Some("leave TLS out of --arms and the URL, or give the server a certificate".to_owned()),
-        WireError::Malformed { .. } => {
-            Some("check whether a server of another kind listens at this address: compare the URL's scheme with `ss \
-                -tlnp`".to_owned())
-        }
+        WireError::Malformed { .. } => Some(
+            "check whether a server of another kind listens at this address: compare the URL's scheme with `ss \
+                -tlnp`"
+                .to_owned(),
+        ),
         WireError::Timeout { .. } => Some(
             "check whether the server hangs or is of another kind: it accepted the connection but does not answer"
                 .to_owned(),
         ),
-        WireError::Closed { .. } => Some("read the server's log, which shows why the server closed the connection".to_owned()),
+        WireError::Closed { .. } => {
+            Some("read the server's log, which shows why the server closed the connection".to_owned())
+        }
         _ => None,
     }
 }

@@ -127,8 +127,12 @@ fn names_conditions_that_do_not_match() {
 #[test]
 fn names_variables_that_nobody_sets() {
     check("\\set aid 1\nSELECT :aidd;", "a.sql:2:8: the variable `aidd` is never set", "did you mean `aid`?");
-    check("SELECT :x;", "a.sql:1:8: the variable `x` is never set", "put `\\set x …` before this line, or define \
-        x=VALUE");
+    check(
+        "SELECT :x;",
+        "a.sql:1:8: the variable `x` is never set",
+        "put `\\set x …` before this line, or define \
+        x=VALUE",
+    );
     check("\\set x :y\nSELECT 1;", "a.sql:1:8: the variable `y` is never set", "");
     check("\\sleep :t\nSELECT 1;", "a.sql:1:8: the variable `t` is never set", "");
 }

@@ -72,7 +72,11 @@ fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
             features.has_wait_killable,
             "a signal may end a call that looptax is moving; the call starts again",
         ),
-        ("waking a process on the caller's core (6.6)", features.has_sync_wake_up, "`connect` under `run` takes longer"),
+        (
+            "waking a process on the caller's core (6.6)",
+            features.has_sync_wake_up,
+            "`connect` under `run` takes longer",
+        ),
         (
             "process descriptors for single threads (6.9)",
             features.has_thread_pidfd,

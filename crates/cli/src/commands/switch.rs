@@ -159,8 +159,10 @@ impl Doing<'_> {
         let is_needed = subject.proof.needs_page();
         match &self.args.url {
             None if is_needed && self.args.dry_run => {
-                self.terminal.words("without --dry-run, looptax needs a page that proves this move: pass --url \
-                    http://127.0.0.1/\n");
+                self.terminal.words(
+                    "without --dry-run, looptax needs a page that proves this move: pass --url \
+                    http://127.0.0.1/\n",
+                );
             }
             None if is_needed => {
                 return Err(Failure::usage(
@@ -187,8 +189,10 @@ impl Doing<'_> {
         let bursts = subject.plan.bursts(self.args.connections)?;
         for Burst { socket, n_connections, .. } in &bursts {
             let socket = socket.display();
-            self.terminal.words(&format!("to prove the move, looptax opens {n_connections} connections to {socket} \
-                at the same time\n"));
+            self.terminal.words(&format!(
+                "to prove the move, looptax opens {n_connections} connections to {socket} \
+                at the same time\n"
+            ));
         }
         Ok(bursts)
     }
@@ -243,9 +247,11 @@ impl Doing<'_> {
         }
         if has_remark(switched, FileRemarkCode::Restart) && self.args.restart.is_none() {
             if self.args.yes {
-                self.terminal
-                    .words_for(true, "nothing was changed: looptax has to restart the server; allow this with \
-                        --restart\n");
+                self.terminal.words_for(
+                    true,
+                    "nothing was changed: looptax has to restart the server; allow this with \
+                        --restart\n",
+                );
                 return false;
             }
             return terminal::agrees("Go ahead, and restart the server?");

@@ -171,7 +171,11 @@ fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
     };
     let open = dry("secure:secret");
     open.expect_code(1);
-    assert!(open.stdout.contains("stays on TCP: `secure`: the login fails over TCP and over the socket"), "{}", open.stdout);
+    assert!(
+        open.stdout.contains("stays on TCP: `secure`: the login fails over TCP and over the socket"),
+        "{}",
+        open.stdout
+    );
     // Without its password the refusal means nothing, and nothing is reported to work.
     let unknown = dry("secure");
     unknown.expect_code(0);

@@ -194,11 +194,7 @@ fn r18_a_file_that_the_server_refuses_leaves_the_port_on_tcp() {
         assert_eq!(errors.as_deref(), Some("1"), "{line}");
         let dry = ruled.dry_run();
         dry.expect_code(1);
-        assert!(
-            dry.stdout.contains("line 3 of ") && dry.stdout.contains("cannot parse"),
-            "{line}: {}",
-            dry.stdout
-        );
+        assert!(dry.stdout.contains("line 3 of ") && dry.stdout.contains("cannot parse"), "{line}: {}", dry.stdout);
     }
 }
 

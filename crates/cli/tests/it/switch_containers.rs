@@ -259,10 +259,10 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let offered = "--containers` (names: 'Laravel (phpredis)', 'Mastodon')";
     let check =
         |scene: &Scene| Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
-    assert!(
-        check(&scene).contains("looptax does not know which application reads REDIS_HOST: pass the application's \
-            name with --as to")
-    );
+    assert!(check(&scene).contains(
+        "looptax does not know which application reads REDIS_HOST: pass the application's \
+            name with --as to"
+    ));
     assert!(check(&scene).contains(offered), "{}", check(&scene));
     assert!(check(&scene).contains("--unixsocketperm 777") && check(&scene).contains("emptyDir"), "{}", check(&scene));
     for name in ["laravel", "phpredis", "Laravel (phpredis)"] {
@@ -286,7 +286,11 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let both = Scene::new(&(pod_of(from, cache) + map));
     let run = both.switch(&["--containers", "--yes"]);
     run.expect_code(3);
-    assert!(run.words().contains("REDIS_HOST from the ConfigMap `c`: looptax leaves these unchanged"), "{}", run.stdout);
+    assert!(
+        run.words().contains("REDIS_HOST from the ConfigMap `c`: looptax leaves these unchanged"),
+        "{}",
+        run.stdout
+    );
     let own = "    env:\n      - name: REDIS_HOST\n        value: \"/run/redis/redis.sock\"\n";
     assert!(both.now().contains(own) && both.now().ends_with(map), "{}", both.now());
     let without = Scene::new(&pod_of(from, cache));
@@ -309,8 +313,10 @@ fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contra
     let several = php.replace("image: own\n    command: php artisan queue:work", "build: ./api");
     let words = check(&Scene::new(&format!("{several}{cache}")));
     assert!(
-        words.contains("looptax does not know which application reads REDIS_HOST: pass the application's name with \
-            --as to"),
+        words.contains(
+            "looptax does not know which application reads REDIS_HOST: pass the application's name with \
+            --as to"
+        ),
         "{words}"
     );
     assert!(words.contains("(names: 'Laravel (phpredis)', 'Mastodon')"), "{words}");
@@ -322,8 +328,10 @@ fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contra
     fs::write(scene.scratch.file("requirements.txt"), "Django\ncelery\nredis\ndj-database-url\n").unwrap();
     let words = check(&scene);
     assert!(
-        words.contains("looptax does not know which application reads REDIS_URL: pass the application's name with \
-            --as to"),
+        words.contains(
+            "looptax does not know which application reads REDIS_URL: pass the application's name with \
+            --as to"
+        ),
         "{words}"
     );
     assert!(words.contains("docker-compose.yml --containers` writes both sides; --dry-run"), "{words}");
@@ -338,8 +346,10 @@ fn a_database_server_that_shares_the_variables_is_no_client() {
     fs::write(scene.scratch.file("shop.env"), "REDIS_HOST=cache\n").unwrap();
     let check = Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
     assert!(
-        check.contains("looptax does not know which application reads REDIS_HOST: pass the application's name with \
-            --as to"),
+        check.contains(
+            "looptax does not know which application reads REDIS_HOST: pass the application's name with \
+            --as to"
+        ),
         "{check}"
     );
     assert!(!check.contains("if it is that application"), "{check}");
@@ -381,11 +391,7 @@ fn r49_what_brings_it_up_is_said_in_silence_and_by_undo_and_a_volume_of_two_unit
     assert!(run.words().starts_with(&format!("now {restart}")), "{}", run.stdout);
     let check = Looptax::new(exe(), &scene.scratch).args(["check", own]).run();
     check.expect_code(0);
-    assert!(
-        check.words().contains("`sockets-cache.volume`, which `cache.container` mounts too"),
-        "{}",
-        check.stdout
-    );
+    assert!(check.words().contains("`sockets-cache.volume`, which `cache.container` mounts too"), "{}", check.stdout);
     let back = scene.run(&["--undo", "--yes", "-q"]);
     back.expect_code(0);
     assert!(back.words().contains(restart), "{}", back.stdout);

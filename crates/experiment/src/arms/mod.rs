@@ -145,10 +145,10 @@ pub(crate) fn choose(asked: &[Arm], spec: &TargetSpec, machine: &Machine) -> Res
 /// The reason why a kind of server does not have an arm.
 fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
     let why = match spec {
-        _ if arm.second_hop().is_some() != spec.kind().is_pooler() => {
-            Some("an arm through a pooler has two hops (unix+unix, tcp+unix, unix+tcp, tcp+tcp), every other arm \
-                has one hop")
-        }
+        _ if arm.second_hop().is_some() != spec.kind().is_pooler() => Some(
+            "an arm through a pooler has two hops (unix+unix, tcp+unix, unix+tcp, tcp+tcp), every other arm \
+                has one hop",
+        ),
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
         TargetSpec::Running(running) => match (&running.tls, &running.no_tls) {
             // This applies only to TCP: traffic over a socket never leaves the machine.
@@ -178,8 +178,10 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
         | (Arm::TlsUnix, Protocol::Mysql) => None,
         (Arm::Tls, Protocol::Mongodb) => Some("looptax does not support TLS with MongoDB"),
         (Arm::Tls, _) => Some("the server's TLS has a separate port: pass its address as rediss://…"),
-        (Arm::Tcp6, _) => Some("looptax measures a running server at the address in the URL: write [::1] as the \
-            URL's host"),
+        (Arm::Tcp6, _) => Some(
+            "looptax measures a running server at the address in the URL: write [::1] as the \
+            URL's host",
+        ),
         (Arm::TlsUnix, _) => Some("the server does not support TLS on its socket; MySQL and MariaDB do"),
         _ => Some("only a server that looptax starts itself has this arm: private:KIND"),
     }

@@ -206,8 +206,10 @@ fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Ex
     let workload = workloads::make(target.protocol, &settings.requests, &scratch.place(settings.rows))?;
     if let Workload::Incr { .. } | Workload::Lpush { .. } | Workload::DumpValues { .. } = workload {
         return Err(Failure::usage(
-            format!("looptax does not run `{workload}` on a running server, because this workload makes keys that \
-                do not expire"),
+            format!(
+                "looptax does not run `{workload}` on a running server, because this workload makes keys that \
+                do not expire"
+            ),
             "use set or mixed, whose keys expire; a private server accepts every workload",
         ));
     }

@@ -305,7 +305,10 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
         let over_socket = names(&|idx| kept[idx][1]);
         return Err(if over_socket.is_empty() {
             Failure::usage(
-                format!("the pages do not connect to any server of this machine that has a socket ({})", names(&|_| true)),
+                format!(
+                    "the pages do not connect to any server of this machine that has a socket ({})",
+                    names(&|_| true)
+                ),
                 "request a page that uses the database, not one that a cache answers; for another server, pass --map \
                  ADDRESS=SOCKET",
             )

@@ -97,8 +97,12 @@ pub const VIEWS: [View; 10] = [
             SERVER,
             column("before", Kind::Word, "socket, tcp, or both."),
             column("now", Kind::Word, "socket, tcp, or both."),
-            column("direction", Kind::Word, "`to socket` or `to tcp`; after a move from both transports to one, the \
-                remaining transport."),
+            column(
+                "direction",
+                Kind::Word,
+                "`to socket` or `to tcp`; after a move from both transports to one, the \
+                remaining transport.",
+            ),
             REQUESTS,
         ],
     },

@@ -18,8 +18,12 @@ pub const FINDINGS: Table = Table {
         Column { name: "at", kind: Kind::Time, doc: "When looptax saw the connections, by the machine's own clock." },
         Column { name: "n", kind: Kind::Count, doc: "The finding's number within the report, from 0." },
         Column { name: "server", kind: Kind::Word, doc: "Kind of the server: mariadb, postgres, redis." },
-        Column { name: "server_version", kind: Kind::Word, doc: "The server's version, if the server's program \
-            reports it." },
+        Column {
+            name: "server_version",
+            kind: Kind::Word,
+            doc: "The server's version, if the server's program \
+            reports it.",
+        },
         Column { name: "server_home", kind: Kind::Word, doc: "The manager of the process: service, docker, or empty." },
         Column {
             name: "has_socket",
@@ -27,8 +31,12 @@ pub const FINDINGS: Table = Table {
             doc: "Whether the server has a Unix socket that a client can connect to.",
         },
         Column { name: "client", kind: Kind::Text, doc: "The client's program; hashed with --anonymous." },
-        Column { name: "client_user", kind: Kind::Text, doc: "The user that the client runs as; hashed with \
-            --anonymous." },
+        Column {
+            name: "client_user",
+            kind: Kind::Text,
+            doc: "The user that the client runs as; hashed with \
+            --anonymous.",
+        },
         Column { name: "client_home", kind: Kind::Word, doc: "The manager of the process: service, docker, or empty." },
         Column { name: "way", kind: Kind::Word, doc: "unix, loopback, loopback6, own address or bridge." },
         Column { name: "is_tcp", kind: Kind::Flag, doc: "Whether the transport pays for TCP." },

@@ -18,8 +18,10 @@ pub enum Refused {
          the process numbers of the machine (docker run --pid=host, hostPID: true)"
     )]
     OwnProcesses,
-    #[error("to count requests on sockets, looptax needs the kernel's type information (/sys/kernel/btf/vmlinux), \
-        which is missing")]
+    #[error(
+        "to count requests on sockets, looptax needs the kernel's type information (/sys/kernel/btf/vmlinux), \
+        which is missing"
+    )]
     NoTypes,
     #[error("this kernel has no tracepoint `{0}`: to count requests on sockets, looptax needs Linux 6.3 or newer")]
     NoTracepoint(String),

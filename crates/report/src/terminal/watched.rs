@@ -74,8 +74,11 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     }
     queues(watched, &mut lines);
     if watched.hops.iter().any(overlaps) {
-        lines.item(0, "(*) several requests were open at the same time, so there may be more requests than were \
-            counted");
+        lines.item(
+            0,
+            "(*) several requests were open at the same time, so there may be more requests than were \
+            counted",
+        );
     }
     if watched.hops.iter().any(|it| it.client.is_none()) {
         lines.item(

@@ -117,8 +117,10 @@ pub fn before_and_after(hop: &WatchedChange, diff: &WatchedDiff, style: Style) -
     };
     let [Figure::Known(before), Figure::Known(after)] = sides else {
         let [before, after] = [hop.before.n_requests, hop.after.n_requests];
-        return format!("{who}: the {before} requests before and {after} requests after are too few, or too rare, to \
-            compare");
+        return format!(
+            "{who}: the {before} requests before and {after} requests after are too few, or too rare, to \
+            compare"
+        );
     };
     let change = known(change, |it| {
         let is_one = it.excludes_zero() && (name != "a request took" || is_sure(hop));

@@ -49,7 +49,10 @@ pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
         lines.extend(not_measured(fleet, "not measured on any machine", text));
         return lines;
     };
-    lines.push(format!("together these requests cost {} cores more than over the socket", cores(Some(&lost.cores), text)));
+    lines.push(format!(
+        "together these requests cost {} cores more than over the socket",
+        cores(Some(&lost.cores), text)
+    ));
     lines.push(format!(
         "the cost was measured on {} of {} in this sum; for the other machines looptax predicts the cost from their \
         kind",

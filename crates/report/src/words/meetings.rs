@@ -84,7 +84,9 @@ fn stands_for(share: f64) -> &'static str {
     match share {
         it if it >= NEARLY_ALL => "`same` is closest to these readings",
         it if it <= 1.0 - NEARLY_ALL => "`split` is closest to these readings",
-        _ => "the readings show both placements; --placement same,split measures both, and prints the tax of the \
-            mixture",
+        _ => {
+            "the readings show both placements; --placement same,split measures both, and prints the tax of the \
+            mixture"
+        }
     }
 }

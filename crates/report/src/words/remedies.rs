@@ -156,8 +156,10 @@ fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
             "let the container use the host's network, or share the folder of the server's socket (--from-namespace \
                 measures the socket)"
         }
-        RemedyKind::OwnAddress => "connect to the container's own address, which changes when the container is \
-            recreated",
+        RemedyKind::OwnAddress => {
+            "connect to the container's own address, which changes when the container is \
+            recreated"
+        }
         RemedyKind::Pipelining => "if a program does not need an answer before it sends the next request",
         RemedyKind::Persistent => {
             "if each request opens a connection today: use a pool, or persistent connections in the driver"

@@ -175,7 +175,9 @@ fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
     let apart = (pct.value - total.value).abs();
     let is_far = apart > STALL_POINTS && apart > STALL_SHARE * pct.value.abs();
     let is_other = tax.diagnostics.totals_disagree == Some(true) && (is_far || !same_side);
-    is_other.then(|| format!("; with all stalls counted the tax is {}: inspect the stalls (--verbose)", text.percent(total)))
+    is_other.then(|| {
+        format!("; with all stalls counted the tax is {}: inspect the stalls (--verbose)", text.percent(total))
+    })
 }
 
 /// "; its CPU time shows more: tcp takes more, a difference of +2.8 µs [2.3, 4.0] per request", if nothing else is

@@ -83,10 +83,10 @@ fn smallest_queue(found: &Storms, size: &StormSize) -> Result<u32, NotKnown> {
             why: "some connections failed although the queue had room for all".to_owned(),
             settles: "read the errors, which show another cause".to_owned(),
         }),
-        (Some(smallest), _) if has_failed && smallest <= queue => {
-            Err(by_chance(format!("with a queue of {queue} some connections failed, but with {smallest} none failed \
-                in fewer storms")))
-        }
+        (Some(smallest), _) if has_failed && smallest <= queue => Err(by_chance(format!(
+            "with a queue of {queue} some connections failed, but with {smallest} none failed \
+                in fewer storms"
+        ))),
         (Some(smallest), _) if !has_failed && smallest > queue => Err(by_chance(format!(
             "with a queue of {queue} no connection failed, but later some failed with a queue shorter than {smallest}"
         ))),
@@ -192,8 +192,13 @@ mod tests {
             (119, None, 128, "the kernel allows (128); repeat the storms after `sysctl net.core.somaxconn=199`"),
             (119, None, 4096, "although the queue had room for all; the errors show"),
             (2, Some(70), 4096, "with a queue of 80 some connections failed, but with 70 none failed in fewer storms"),
-            (0, Some(90), 4096, "with a queue of 80 no connection failed, but later some failed with a queue \
-                shorter than 90"),
+            (
+                0,
+                Some(90),
+                4096,
+                "with a queue of 80 no connection failed, but later some failed with a queue \
+                shorter than 90",
+            ),
         ] {
             let found = storms(n_failed, smallest_queue, somaxconn);
             let said = smallest(&found, &found.sizes[0]);

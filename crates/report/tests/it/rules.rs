@@ -94,11 +94,17 @@ fn cpu_time_is_told_where_throughput_tells_nothing_and_where_the_two_disagree() 
     check(open, &["inconclusive; unix takes more CPU time"]);
     let mut waits = one();
     waits.tax[0].cpu_us.both = Figure::new(0.1, -0.2, 0.4, 10);
-    check(waits.clone(), &["; at most 0.40 µs of this difference can be CPU time: the rest is waiting, with \
-        unmeasured causes"]);
+    check(
+        waits.clone(),
+        &["; at most 0.40 µs of this difference can be CPU time: the rest is waiting, with \
+        unmeasured causes"],
+    );
     waits.tax[0].cpu_us.both = Figure::new(1.9, -0.1, 4.0, 10);
-    check(waits, &["; the run does not show whether CPU time is a part of the difference (+1.9 µs [-0.1, 4.0] per \
-        request)"]);
+    check(
+        waits,
+        &["; the run does not show whether CPU time is a part of the difference (+1.9 µs [-0.1, 4.0] per \
+        request)"],
+    );
     let mut alike = judged(Verdict::Equivalent, Reason::InsideDelta);
     alike.tax[0].starred = vec!["cpu_us.both".to_owned()];
     check(alike, &["its CPU time differs nevertheless (+1.0 µs [0.9, 1.1] per request)"]);
@@ -113,8 +119,7 @@ fn where_a_servers_own_clients_run_is_told_and_mixes_both_placements() {
     };
     let same = at(Placement::Same, [94_900.0, 79_800.0]);
     let split = at(Placement::Split, [25_000.0, 20_000.0]);
-    let seen =
-        "the server's own clients (php-fpm8.2) were on the server's core in 25 % of 800 readings before the \
+    let seen = "the server's own clients (php-fpm8.2) were on the server's core in 25 % of 800 readings before the \
         measurement: ";
     let text = text_of(vec![same.clone(), split]);
     assert!(

@@ -71,8 +71,12 @@ fn left_out(address: &Address) -> Option<String> {
     let n_hidden = unread.iter().filter(|it| !is_name(it)).count();
     let hidden = (n_hidden > 0).then(|| "a parameter that is not shown, because it may contain a password".to_owned());
     let all: Vec<String> = names.into_iter().chain(hidden).collect();
-    (!all.is_empty())
-        .then(|| format!("left out of this text: {}; if you need these parameters, write them in this driver's form", all.join(", ")))
+    (!all.is_empty()).then(|| {
+        format!(
+            "left out of this text: {}; if you need these parameters, write them in this driver's form",
+            all.join(", ")
+        )
+    })
 }
 
 /// Returns the conditions that libpq has to enforce and that a socket may not meet.

@@ -14,9 +14,9 @@ pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
     let failed = |why: String| FixError::LogIn { server: shown(address), why, is_of_stranger: false };
     let endpoint = match address.socket_file() {
         Some(file) => Endpoint::unix(&file).map_err(|error| failed(with_causes(&error)))?,
-        None => {
-            Endpoint::Tcp(tcp(address).ok_or_else(|| failed("the server's host is not an address of this machine".to_owned()))?)
-        }
+        None => Endpoint::Tcp(
+            tcp(address).ok_or_else(|| failed("the server's host is not an address of this machine".to_owned()))?,
+        ),
     };
     let login = Login { password: address.password.clone().unwrap_or_default(), ..login(address) };
     let sealing = sealing(address, &endpoint);

@@ -97,7 +97,9 @@ impl Explain for FixError {
                 "run the statements in the file `fix` next to the journal, which undo the change".to_owned()
             }
             Self::Password { .. } => "run the statements by hand".to_owned(),
-            Self::Elsewhere { .. } => "write the line at the place that the file comes from, and reload the server".to_owned(),
+            Self::Elsewhere { .. } => {
+                "write the line at the place that the file comes from, and reload the server".to_owned()
+            }
             Self::BadRules { .. } => {
                 "fix that line first: SELECT * FROM pg_hba_file_rules WHERE error IS NOT NULL".to_owned()
             }

@@ -89,10 +89,11 @@ impl HbaFix {
         let user = wish.client.user.as_deref().unwrap_or("postgres");
         let database = wish.client.database.as_deref().unwrap_or(user);
         let placed = rules.insertion(&text.content, &line, database, user);
-        let edited = text
-            .edited(&[placed.rewrite])
-            .ok_or(FixError::Elsewhere { path, why: "the file's encoding cannot represent every character of the \
-                line" })?;
+        let edited = text.edited(&[placed.rewrite]).ok_or(FixError::Elsewhere {
+            path,
+            why: "the file's encoding cannot represent every character of the \
+                line",
+        })?;
         Ok(Self { line, above: placed.above, edited, data, admin: wish.admin.cloned() })
     }
 
@@ -162,8 +163,9 @@ fn seen(server: Option<&Server>, client: &Address) -> Result<(PathBuf, PathBuf),
 /// Refuses unless the server's process sees the same file at this path as looptax.
 fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     let elsewhere = |why| FixError::Elsewhere { path: path.to_owned(), why };
-    let pid = postmaster_pid(data)
-        .ok_or_else(|| elsewhere("the server sees other folders than looptax, or looptax may not inspect the server"))?;
+    let pid = postmaster_pid(data).ok_or_else(|| {
+        elsewhere("the server sees other folders than looptax, or looptax may not inspect the server")
+    })?;
     let Some(process) = looptax_host::discover::process(pid) else {
         return Err(elsewhere("looptax did not find the server's process"));
     };

@@ -69,8 +69,10 @@ impl Page {
         waiting::pause(APART);
         let second = page.ask(&GOING_ON).map_err(|why| page.not_answering(why))?;
         if first.status >= 400 || second.status != first.status {
-            let what =
-                format!("before the change, {url} answers with status {} and then with status {}", first.status, second.status);
+            let what = format!(
+                "before the change, {url} answers with status {} and then with status {}",
+                first.status, second.status
+            );
             return Err(Failure::usage(what, "pass a page that works now"));
         }
         let (one, other) = (lines(&first.body), lines(&second.body));

@@ -7,8 +7,11 @@ use super::seen::{Asks, Seen, plural};
 impl Seen {
     /// Names the processes that still hold connections from before the file was written.
     pub(super) fn words_of_held(&self) -> String {
-        let came =
-            if self.is_over_socket() { "other processes connected over the socket, and" } else { "nothing new connected:" };
+        let came = if self.is_over_socket() {
+            "other processes connected over the socket, and"
+        } else {
+            "nothing new connected:"
+        };
         let who: Vec<&str> = self.held.iter().map(|it| &**it).collect();
         format!("{came} {} still has its earlier connection over TCP: restart or reload this process", who.join(", "))
     }

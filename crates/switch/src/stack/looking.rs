@@ -116,7 +116,11 @@ impl Looking<'_> {
         if all.is_empty() {
             return None;
         }
-        let what = format!("{} leads to {} too, and no process would listen at that address any more", all.join(", "), port.tcp);
+        let what = format!(
+            "{} leads to {} too, and no process would listen at that address any more",
+            all.join(", "),
+            port.tcp
+        );
         Some(
             fails(
                 PointCode::PortUsedByOthers,

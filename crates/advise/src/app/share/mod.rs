@@ -179,7 +179,8 @@ fn together(whole: &Whole, file: &compose::File<'_>, found: &[Found], all: &mut 
                     }
                 }
                 (why, _, it) => {
-                    let own = || "another line leads to the same PHP-FPM, and looptax cannot change that line".to_owned();
+                    let own =
+                        || "another line leads to the same PHP-FPM, and looptax cannot change that line".to_owned();
                     *it = Some(Err(why.clone().unwrap_or_else(own)));
                 }
             }
@@ -349,9 +350,12 @@ fn turned_on(project: &impl Project, server: usize, serving: &Serving) -> Result
 /// A sentence about the data and clients that are lost when the containers are recreated.
 fn losses(gives_up_port: bool, folder: Option<&str>) -> String {
     let port = "; PHP-FPM then listens only on the socket, and the files do not show which other clients use its port";
-    let data = folder
-        .map(|it| format!("; no line of the file mounts {it}, where the server keeps its data: a new container may \
-            start without the data"));
+    let data = folder.map(|it| {
+        format!(
+            "; no line of the file mounts {it}, where the server keeps its data: a new container may \
+            start without the data"
+        )
+    });
     format!("{}{}", if gives_up_port { port } else { "" }, data.unwrap_or_default())
 }
 

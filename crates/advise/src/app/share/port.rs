@@ -41,8 +41,10 @@ pub(super) fn elsewhere(
         host.is_some_and(|it| it.path[0].starts_with("upstream ") && it.path[0].split(' ').count() > 2)
     };
     if own.iter().any(is_of_several) {
-        return Some(format!("`{title}` is one of several servers of an upstream, and looptax does not move such \
-            servers"));
+        return Some(format!(
+            "`{title}` is one of several servers of an upstream, and looptax does not move such \
+            servers"
+        ));
     }
     if let Some(key) = file.says_port(server, port) {
         return Some(format!("`{key}` of `{title}` uses port {port}, on which no server would listen any more"));
@@ -66,6 +68,10 @@ pub(super) fn elsewhere(
     };
     let other = whole.others().find(|it| goes_there(*it)).map(|it| it.0.words.clone());
     let other = other.or_else(|| is_named(whole.own()).then(|| "the Compose file".to_owned()));
-    other.map(|it| format!("{it} uses {title}:{port} in another place too, and no server would listen on that port \
-        any more"))
+    other.map(|it| {
+        format!(
+            "{it} uses {title}:{port} in another place too, and no server would listen on that port \
+        any more"
+        )
+    })
 }

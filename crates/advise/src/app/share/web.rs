@@ -173,8 +173,10 @@ fn all_is_known(own: &Container, whole: &Whole) -> Result<(), String> {
         "it has `configs`".to_owned()
     } else if let Some(mount) = own.mounts_at(SITES).find(|it| part_of(it, whole).is_none()) {
         let at = mount.target.as_deref().unwrap_or("an unknown path");
-        format!("looptax does not read the files that are mounted at {at}: it reads only single files from the \
-            Compose file's folder")
+        format!(
+            "looptax does not read the files that are mounted at {at}: it reads only single files from the \
+            Compose file's folder"
+        )
     } else {
         return Ok(());
     };

@@ -75,8 +75,11 @@ fn same_account(
         ),
         (Some(why), Some(other)) => {
             let is_asked = |it: &&Refusal| it.code == ASKS_SYSTEM_CODE;
-            let what = format!("the login fails over TCP and over the socket, so looptax cannot check the account: \
-                {}", why.words);
+            let what = format!(
+                "the login fails over TCP and over the socket, so looptax cannot check the account: \
+                {}",
+                why.words
+            );
             let point = point(PointCode::AccountUnknown, Outcome::Unknown, what);
             match [why, other].into_iter().find(is_asked) {
                 Some(_) => point.with_next(system_is_asked(user)),
@@ -230,7 +233,8 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
             password";
         note(PointCode::AccountGetsMore, words.to_owned())
     } else if !more.is_empty() {
-        let words = format!("over the socket the account has all the rights that it has over TCP, and more: {}", of_it(more));
+        let words =
+            format!("over the socket the account has all the rights that it has over TCP, and more: {}", of_it(more));
         note(PointCode::AccountGetsMore, words)
     } else if !less_elsewhere.is_empty() {
         let database = database.unwrap_or_default();

@@ -209,8 +209,10 @@ impl Difference<'_> {
                     None => "no line allows a login".to_owned(),
                 };
                 let (tcp, local) = (side(*tcp), side(*local));
-                format!("in {path}, for {whose}: over TCP {tcp}, and over the socket {local}, so a login may end \
-                    differently")
+                format!(
+                    "in {path}, for {whose}: over TCP {tcp}, and over the socket {local}, so a login may end \
+                    differently"
+                )
             }
             Self::Long => format!("{path} has too many names to compare"),
         }

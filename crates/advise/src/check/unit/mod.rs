@@ -35,8 +35,10 @@ pub fn unit_points(unit: &UnitSettings, socket: &str) -> Vec<Point> {
         let next = if is_temporary {
             "configure the server to make its socket below /run, which both programs see".to_owned()
         } else {
-            format!("add BindPaths={folder} to the unit, or configure the server to make its socket in another \
-                folder below /run")
+            format!(
+                "add BindPaths={folder} to the unit, or configure the server to make its socket in another \
+                folder below /run"
+            )
         };
         points.push(point(PointCode::UnitHidesSocket, what, next));
     }

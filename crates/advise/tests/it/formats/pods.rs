@@ -453,7 +453,11 @@ fn what_a_pod_has_is_taken_and_what_it_loses_is_said() {
         .replace("value: 127.0.0.1", "value: localhost:/var/run/mysqld/mysqld.sock");
     assert_eq!(new, Some(expected));
     let restart = |shares: &[Option<Result<Share, String>>]| shares[0].clone().unwrap().unwrap().restart;
-    assert!(restart(&shares).contains("mounts /var/lib/mysql, where the server keeps its data"), "{}", restart(&shares));
+    assert!(
+        restart(&shares).contains("mounts /var/lib/mysql, where the server keeps its data"),
+        "{}",
+        restart(&shares)
+    );
     let claim = "volumes:\n- name: data\n  persistentVolumeClaim: {claimName: d}";
     let text = pod("", "volumeMounts:\n- name: data\n  mountPath: /var/lib/mysql", claim, "");
     let restart = restart(&edited(&text).1);

@@ -28,10 +28,10 @@ pub(super) fn run(engine: &Server, options: &InitOptions) -> Result<CollectorTab
     execute(engine, &site.migrations())?;
     let from_version = version(engine)?;
     if from_version > VERSION {
-        return Err(engine
-            .http
-            .strange(&format!("the collector's tables have version {from_version}, but this looptax supports only \
-                version {VERSION}")));
+        return Err(engine.http.strange(&format!(
+            "the collector's tables have version {from_version}, but this looptax supports only \
+                version {VERSION}"
+        )));
     }
     if from_version < VERSION {
         for statement in site.tables_and_views() {

@@ -61,10 +61,10 @@ fn migrate(engine: &mut Session, done: &mut Vec<String>) -> Result<u32, FleetErr
     let version = format!("SELECT coalesce(max(version), 0) FROM {schema}.{}", ddl::MIGRATIONS);
     let from_version = number(engine, &version)?;
     if from_version > VERSION {
-        return Err(
-            engine.strange(format!("the collector's tables have version {from_version}, but this looptax supports \
-                only version {VERSION}"))
-        );
+        return Err(engine.strange(format!(
+            "the collector's tables have version {from_version}, but this looptax supports \
+                only version {VERSION}"
+        )));
     }
     if from_version < VERSION {
         for statement in ddl::tables_and_views(&schema) {

@@ -44,8 +44,9 @@ pub(super) fn nothing_in_common(before: &[Comparison], after: &[Comparison]) -> 
     let pairs = before.iter();
     let pairs = pairs.flat_map(|one| after.iter().map(move |it| differences(one, it)));
     let nearest = pairs.min_by_key(Vec::len);
-    let nearest = nearest
-        .map_or_else(String::new, |it| format!("; the two most similar comparisons differ in {}", in_words(&it, ["in A", "in B"])));
+    let nearest = nearest.map_or_else(String::new, |it| {
+        format!("; the two most similar comparisons differ in {}", in_words(&it, ["in A", "in B"]))
+    });
     Failure::usage(
         format!(
             "the runs have no common comparison: A measured {}; B measured {}{nearest}",

@@ -253,19 +253,27 @@ fn transport(found: &Found) -> Point {
             };
             configuration(PointCode::TransportUnknown, Outcome::Unknown, why, Some(next))
         }
-        (Some(Takes::Unix), _) => {
-            configuration(PointCode::TakesSocket, Outcome::Pass, &format!("the connection uses the socket already: \
-                {why}"), None)
-        }
+        (Some(Takes::Unix), _) => configuration(
+            PointCode::TakesSocket,
+            Outcome::Pass,
+            &format!(
+                "the connection uses the socket already: \
+                {why}"
+            ),
+            None,
+        ),
         (Some(_), None) => {
             let what = format!("the connection uses TCP: {why}; looptax does not speak the protocol of {}", found.kind);
             let next = "find out whether the server has a socket that the client may use; with --socket PATH, looptax \
                         shows the lines to change";
             configuration(PointCode::TakesTcpUnspoken, Outcome::Unknown, &what, Some(next))
         }
-        (Some(takes), Some(_)) => {
-            configuration(PointCode::TakesTcp, Outcome::Note, &format!("the connection uses {} now: {why}", takes.words()), None)
-        }
+        (Some(takes), Some(_)) => configuration(
+            PointCode::TakesTcp,
+            Outcome::Note,
+            &format!("the connection uses {} now: {why}", takes.words()),
+            None,
+        ),
     }
 }
 

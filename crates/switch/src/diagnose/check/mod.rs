@@ -146,9 +146,14 @@ fn file_for_folder(address: &Address) -> Option<Point> {
          and looks for {path}/{name}",
         path = path.display()
     );
-    let point =
-        Point::new(Topic::Configuration, PointCode::ReachesNothing, Outcome::Fail, what, "read the address as libpq \
-            does");
+    let point = Point::new(
+        Topic::Configuration,
+        PointCode::ReachesNothing,
+        Outcome::Fail,
+        what,
+        "read the address as libpq \
+            does",
+    );
     Some(point.with_next(format!("write the folder: {}", path.parent()?.display())))
 }
 
@@ -194,8 +199,12 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
             format!(
                 "looptax did not see a server that it knows on port {}{}",
                 address.port,
-                if looptax_host::is_privileged() { "" } else { " (without root, looptax sees only the processes of \
-                    this user)" }
+                if looptax_host::is_privileged() {
+                    ""
+                } else {
+                    " (without root, looptax sees only the processes of \
+                    this user)"
+                }
             ),
         ),
     };

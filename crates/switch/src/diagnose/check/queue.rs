@@ -71,8 +71,10 @@ fn in_its_file(server: &Server, question: Question<'_>) -> String {
     let path = path.display();
     match question.source.filter(|_| file.has_backlog()) {
         Some(source) => {
-            format!("; the server's own file is {path}, and `looptax switch {source} {path} --restart` also writes \
-                this setting")
+            format!(
+                "; the server's own file is {path}, and `looptax switch {source} {path} --restart` also writes \
+                this setting"
+            )
         }
         None => format!("; the server's own file is {path}"),
     }

@@ -78,8 +78,11 @@ impl CpuSums {
 
     /// Returns the figure for the client of a hop.
     pub(super) fn of_client(&self, pid: Option<u32>) -> WatchedCpu {
-        figure(pid.and_then(|it| self.clients.get(&it)), "the client's processes have ended, or are not on this \
-            machine")
+        figure(
+            pid.and_then(|it| self.clients.get(&it)),
+            "the client's processes have ended, or are not on this \
+            machine",
+        )
     }
 }
 

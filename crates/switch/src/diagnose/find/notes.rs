@@ -31,7 +31,9 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
             NoteCode::ProcessesHidden,
             "looptax sees only the processes of this container (or process namespace), not those of the machine"
                 .to_owned(),
-            Some("start the container with `--pid=host --net=host`, or run looptax outside of the container".to_owned()),
+            Some(
+                "start the container with `--pid=host --net=host`, or run looptax outside of the container".to_owned(),
+            ),
         ),
         Problem::UnlistedProcesses => (
             NoteCode::ProcessesHidden,
@@ -181,14 +183,23 @@ fn hidden(client_idx: usize, path: &Path, why: Hiding, survey: &Survey) -> (Note
     let name = process.map_or_else(String::new, |process| format!("{} {}", known_as(process), process.pid));
     let folder = path.parent().unwrap_or(path).display();
     let (reason, next) = match why {
-        Hiding::Chroot => ("the program runs in a separate folder tree (chroot)", format!("mount {folder} into that tree")),
-        Hiding::PrivateTmp => ("the program has its own /tmp (PrivateTmp)", format!("move the socket out of {folder}, to /run")),
+        Hiding::Chroot => {
+            ("the program runs in a separate folder tree (chroot)", format!("mount {folder} into that tree"))
+        }
+        Hiding::PrivateTmp => {
+            ("the program has its own /tmp (PrivateTmp)", format!("move the socket out of {folder}, to /run"))
+        }
         Hiding::Container => (
             "program and server are not in the same container",
             format!("share the folder {folder}, not the socket's file, between program and server"),
         ),
-        Hiding::Mounts => ("it has different mounts", format!("make {folder} visible to the program (BindPaths= in \
-            a unit)")),
+        Hiding::Mounts => (
+            "it has different mounts",
+            format!(
+                "make {folder} visible to the program (BindPaths= in \
+            a unit)"
+            ),
+        ),
         Hiding::Missing => ("the program does not see this path", format!("check {folder}")),
     };
     (

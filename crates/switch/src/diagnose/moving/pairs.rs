@@ -49,8 +49,11 @@ pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Can
                 server,
                 from,
                 &sockets[0],
-                Some("the server listens on several ports and sockets; pass the port and the socket that belong \
-                    together with --map".to_owned()),
+                Some(
+                    "the server listens on several ports and sockets; pass the port and the socket that belong \
+                    together with --map"
+                        .to_owned(),
+                ),
             ),
         });
     }

@@ -20,7 +20,9 @@ pub(super) fn difference(setting: &LoginSetting, process: &Process) -> Option<St
         return Some("looptax cannot read the pooler's configuration, which may treat sockets differently".to_owned());
     };
     match value(setting, &text) {
-        None => Some("the pooler's configuration includes other files, one of which may treat sockets differently".to_owned()),
+        None => Some(
+            "the pooler's configuration includes other files, one of which may treat sockets differently".to_owned(),
+        ),
         Some(value) if setting.same.contains(&&*value) => None,
         Some(value) => Some(format!(
             "the pooler's configuration has `{} = {value}`, with which logins may end differently over the socket",

@@ -62,7 +62,8 @@ impl BackProgram for Gunicorn {
         if variables.contains_key(GUNICORN) || option(words, "bind").is_some() {
             return Some(Closed {
                 what: format!("{title} got its address when it was started, and this address overrides its file"),
-                next: "remove --bind from Gunicorn's command line and from GUNICORN_CMD_ARGS, and restart Gunicorn".to_owned(),
+                next: "remove --bind from Gunicorn's command line and from GUNICORN_CMD_ARGS, and restart Gunicorn"
+                    .to_owned(),
             });
         }
         let folder = kernel::link(own.master.file("cwd")).unwrap_or_default();
@@ -124,7 +125,10 @@ impl BackProgram for Gunicorn {
             return Ok(Vec::new());
         }
         Err(Closed {
-            what: format!("with Gunicorn's umask the socket has mode {:04o}, so {} cannot use the socket", now.mode, user.name),
+            what: format!(
+                "with Gunicorn's umask the socket has mode {:04o}, so {} cannot use the socket",
+                now.mode, user.name
+            ),
             next: format!(
                 "write umask = 0o007 and a group that {} is in, or umask = 0, which opens the socket to every user \
                  that can reach the folder",

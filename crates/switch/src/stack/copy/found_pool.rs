@@ -86,8 +86,10 @@ impl FoundPool {
         Err(if masters.is_empty() {
             format!("the site passes its pages to {places}, but neither root nor this user runs a PHP-FPM")
         } else {
-            format!("the site passes its pages to {places}, but no pool in the files of the running PHP-FPM listens \
-                there")
+            format!(
+                "the site passes its pages to {places}, but no pool in the files of the running PHP-FPM listens \
+                there"
+            )
         })
     }
 

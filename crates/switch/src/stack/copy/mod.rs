@@ -310,8 +310,10 @@ fn plan(
             format!("  {FPM_CONF}: pool [{label}] of {file}, at {address}, and again as [{label}-socket] at {socket}")
         }
         None => {
-            format!("  {FPM_CONF}: pool [{label}] of {file}, at {socket}: the pool is on a socket already, and \
-                stays there")
+            format!(
+                "  {FPM_CONF}: pool [{label}] of {file}, at {socket}: the pool is on a socket already, and \
+                stays there"
+            )
         }
     });
     lines.push(format!("    pm = static with {n} workers each (original: {})", pool.was));

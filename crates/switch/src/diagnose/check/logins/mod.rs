@@ -137,12 +137,16 @@ pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
             Topic::SameServer,
             PointCode::ServerSameUnknown,
             Outcome::Unknown,
-            format!("{title} has no logins, so looptax cannot ask which server listens on the port and which on the \
-                socket"),
+            format!(
+                "{title} has no logins, so looptax cannot ask which server listens on the port and which on the \
+                socket"
+            ),
             "looked at the listening sockets of every process",
         )
-        .with_next("check whether the socket belongs to that server; request a page over the socket to see whether \
-            it works")
+        .with_next(
+            "check whether the socket belongs to that server; request a page over the socket to see whether \
+            it works",
+        )
     });
     vec![point]
 }
@@ -439,7 +443,9 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
 fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
     let is_client = sides.is_reachable || sides.client.rights.is_none();
     let (code, outcome, what) = match (&tcp.conversation, &unix.conversation) {
-        (Ok(_), Ok(_)) => (PointCode::LoginWorks, Outcome::Pass, "the login works over TCP and over the socket".to_owned()),
+        (Ok(_), Ok(_)) => {
+            (PointCode::LoginWorks, Outcome::Pass, "the login works over TCP and over the socket".to_owned())
+        }
         // The reason may be that looptax is not the client's user.
         (Ok(_), Err(why)) if !is_client => (
             PointCode::LoginFailsForUs,
@@ -459,8 +465,14 @@ fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
             Outcome::Note,
             format!("the login works over the socket, but fails over TCP: {why}"),
         ),
-        (Err(why), Err(_)) => (PointCode::LoginFails, Outcome::Unknown, format!("the login fails over TCP and over \
-            the socket: {why}")),
+        (Err(why), Err(_)) => (
+            PointCode::LoginFails,
+            Outcome::Unknown,
+            format!(
+                "the login fails over TCP and over \
+            the socket: {why}"
+            ),
+        ),
     };
     Point::new(Topic::Login, code, outcome, what, format!("logged in over TCP, and over the socket as {}", unix.whom))
 }
