@@ -44,8 +44,8 @@ impl MongodbOptions {
         }
         if !of_tls.is_empty() {
             traps.push(format!(
-                "left out: {}; FerretDB's socket has no TLS, and a mongod's socket accepts clients without it, except \
-                 under requireTLS before version 8.3",
+                "left out: {}; FerretDB's socket has no TLS, and a mongod's socket accepts clients without TLS, \
+                 except under requireTLS before version 8.3",
                 of_tls.join(", ")
             ));
         }

@@ -83,8 +83,8 @@ impl Refusal {
         match self {
             Self::NoTables => "`looptax fleet init` with the same URL creates the tables",
             Self::NoDatabase => {
-                "write the database after the host, as in …@host/looptax; in PostgreSQL `CREATE DATABASE` creates it, \
-                 in ClickHouse `looptax fleet init`"
+                "write the database after the host, as in …@host/looptax; to create the database, run `CREATE \
+                 DATABASE` in PostgreSQL, or `looptax fleet init` for ClickHouse"
             }
             Self::Login => {
                 "write user and password into the URL, or pass the password in --password-file or \

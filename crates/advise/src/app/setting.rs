@@ -188,7 +188,7 @@ pub(crate) fn doubt_unclear(settings: &mut [Setting]) {
     }
 }
 
-const UNENCODED: &str = "ambiguous: it may be a login with a `/`, `?` or `#` that is not percent-encoded";
+const UNENCODED: &str = "ambiguous: the URL may contain a login with a `/`, `?` or `#` that is not percent-encoded";
 
 /// Whether the password in a server's URL may contain a character that ends a URL's authority: the text that a driver
 /// then uses as the host may be a part of the password.

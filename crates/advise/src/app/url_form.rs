@@ -97,7 +97,7 @@ fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
         return not_tried("an abstract name in a URL");
     }
     if values.iter().any(|it| it.value().contains('%')) {
-        return not_tried("the percent signs in its path");
+        return not_tried("the percent signs in the path");
     }
     // Java's drivers do not decode the query, and Redis clients do not decode the path.
     let is_as_it_stands = text.starts_with("jdbc:") && values.iter().any(|it| it.text.contains('%'));
@@ -105,11 +105,11 @@ fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
     let is_path =
         is_socket_scheme(&form.family) || matches!(form.authority, Authority::Behind) || form.family == "path";
     if is_as_it_stands || is_path && path.contains('%') {
-        return not_tried("the percent signs in its path");
+        return not_tried("the percent signs in the path");
     }
     let is_unfit = |c: char| app.unfit.contains(c) || c == ' ';
     if is_path && path.contains(is_unfit) {
-        return not_tried("the special characters in its path");
+        return not_tried("the special characters in the path");
     }
     if form.family == "go" && text.contains("unix()") {
         return not_tried("an empty socket");
@@ -200,7 +200,7 @@ fn odd_host(app: &App, host: &str) -> Option<String> {
     let is_port = |it: &str| it.parse::<u16>().is_ok_and(|it| it > 0);
     // A password with unencoded special characters would be cut off here and shown in part, so none of the text is
     // shown.
-    let not_tried = |what: &str| Some(format!("looptax has not tested the driver with {what} in its URL"));
+    let not_tried = |what: &str| Some(format!("looptax has not tested the driver with {what} in the URL"));
     if port.is_some_and(|it| !is_port(it)) {
         return not_tried("this port");
     }

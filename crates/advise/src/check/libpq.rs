@@ -64,7 +64,7 @@ fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>)
         OverSocket::FailsUnless(_) | OverSocket::Same | OverSocket::Place | OverSocket::Ignored => made(
             Some(false),
             "with this parameter libpq refuses every connection over a socket".to_owned(),
-            "read the parameter; libpq 13 to 18 do so",
+            "read the parameter; libpq 13 to 18 refuse such connections",
         )
         .with_next(format!(
             "remove `{written}` from the connection over the socket: data sent over the socket does not \

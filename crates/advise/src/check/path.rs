@@ -116,7 +116,7 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
         End::Confined => point(
             PointCode::ConfinementDenies,
             Outcome::Fail,
-            format!("the permissions allow it, but {client} was denied: SELinux or AppArmor"),
+            format!("the permissions allow the connection, but SELinux or AppArmor denied it to {client}"),
         )
         .with_next("look for the denial: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
         End::Failed { why } => point(

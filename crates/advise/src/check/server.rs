@@ -46,7 +46,8 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
         _ => point(
             PointCode::ServerSameUnknown,
             Outcome::Unknown,
-            "looptax cannot tell without a login over TCP and over the socket".to_owned(),
+            "without a login over TCP and over the socket, looptax cannot tell whether both lead to the same server"
+                .to_owned(),
         ),
     }
 }

@@ -78,7 +78,7 @@ fn view(names: &[String], args: &ShowArgs, terminal: Terminal) -> Result<Exit, F
     if is_data && records.len() > 1 {
         return Err(Failure::usage(
             "--json and the formats work with only one run",
-            "--html shows several on one page",
+            "--html shows several runs on one page",
         ));
     }
     if let Some(path) = &args.publish {

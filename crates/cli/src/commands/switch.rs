@@ -124,7 +124,7 @@ impl Doing<'_> {
             if reload.is_none() && has_remark(&switched, FileRemarkCode::JoinsGroup) {
                 return Err(Failure::usage(
                     "the application has to be restarted: it joins a group, which takes effect only at its start",
-                    "pass the command that restarts it: --reload COMMAND",
+                    "pass the command that restarts the application: --reload COMMAND",
                 ));
             }
             let line = reload.as_deref().map(Line::from);

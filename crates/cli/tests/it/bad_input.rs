@@ -414,7 +414,7 @@ fn r20_a_rate_that_fills_no_slice_is_told_in_the_plan() {
         run.stdout
     };
     let low = plan("40");
-    assert!(low.contains("warning: 40 requests per second in all") && low.contains("40% would mean"), "{low}");
+    assert!(low.contains("warning: 40 requests per second in all") && low.contains("--rate 40% would be"), "{low}");
     let rather_low = plan("150");
     assert!(rather_low.contains("warning: 150 ") && !rather_low.contains("150%"), "{rather_low}");
     for fine in ["40%", "50k"] {

@@ -196,7 +196,7 @@ fn ipv6() -> Result<(), String> {
 
 fn no_network(error: &Failure, had_right: bool) -> String {
     let next = if had_right {
-        "the kernel, or the sandbox around looptax, forbids it"
+        "the kernel, or the sandbox around looptax, forbids such namespaces"
     } else {
         "run looptax as root, or allow user namespaces for all users (sysctl kernel.unprivileged_userns_clone, \
          user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"

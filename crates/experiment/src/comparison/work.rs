@@ -102,7 +102,7 @@ fn offered(planned: &TargetPlan, target: &Target, writer: &mut RecordWriter) -> 
             ),
         ));
     }
-    let why = "not measured: over this arm the server accepts this account only with TLS";
+    let why = "is not measured: over this arm the server accepts this account only with TLS";
     let problems = refused.iter().map(|arm| format!("{name}: {arm} {why}"));
     writer.record.problems.extend(problems);
     for arm in [Arm::Tls, Arm::TlsUnix] {

@@ -107,7 +107,8 @@ fn how_to_get(kind: Kind) -> Option<String> {
                             into PATH"
             .to_owned(),
         Kind::Ferretdb => "`scripts/ferretdb.sh` in looptax's folder builds FerretDB 1.24 with Go and prints the \
-            folder to put into PATH; FerretDB 2 needs a PostgreSQL with an extension, and looptax does not start it"
+            folder to put into PATH; FerretDB 2 needs a PostgreSQL with an extension, and looptax does not start \
+            such a server"
             .to_owned(),
         _ => {
             let package = kind.facts().private.as_ref()?.package?;

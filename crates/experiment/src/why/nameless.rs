@@ -100,8 +100,8 @@ mod tests {
         let stripped = ["redis-check-rdb", "libjemalloc.so.2"].map(str::to_owned);
         let run_as = RunAs::from([("redis-check-rdb".to_owned(), "redis-server".to_owned())]);
         let note = nameless.note(&stripped, &run_as).unwrap();
-        let words = "each file: all of libjemalloc.so.2 with 15.0 % of the CPU time; some of redis-check-rdb, which runs as \
-                     redis-server, with 10.0 % of the CPU time; install a package";
+        let words = "as one function: all of libjemalloc.so.2 with 15.0 % of the CPU time; some of redis-check-rdb, \
+                     which runs as redis-server, with 10.0 % of the CPU time; to get the names, install a package";
         assert!(note.contains(words), "{note}");
         assert_eq!(nameless.note(&[], &run_as), None);
         assert_eq!(Nameless::default().note(&stripped, &run_as), None);

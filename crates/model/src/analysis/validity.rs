@@ -167,7 +167,7 @@ mod tests {
         arms[1].verified = false;
         arms[1].proof.server_identity = Some("another".to_owned());
         let expected = [
-            "`tcp` was not proved",
+            "could not prove that `tcp`",
             "different servers: `this one` and `another`",
             "6 requests failed",
             "answers to the same requests differed in 3 epochs",

@@ -212,7 +212,7 @@ fn unlike(fleet: &Fleet, text: Text) -> Section {
     let lines = if rows.is_empty() {
         Vec::new()
     } else {
-        vec!["at most one in twenty machines of this list is in it by chance".to_owned()]
+        vec!["at most one in twenty machines of this list is listed by chance".to_owned()]
     };
     Section {
         title: "Measured differently from their kind".to_owned(),

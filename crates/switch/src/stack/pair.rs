@@ -273,9 +273,21 @@ mod tests {
         let gunicorn = ("gunicorn.conf.py", "bind = \"127.0.0.1:8000\"\n");
         let pool = ("shop.conf", "[shop]\nlisten = 127.0.0.1:29000\npm.max_children = 2\n");
         for (files, words) in [
-            ([fastcgi, gunicorn], "it names 127.0.0.1:29000 (FastCGI), and Gunicorn listens at 127.0.0.1:8000 (HTTP)"),
-            ([gunicorn, http], "it names 127.0.0.1:28000 (HTTP), and Gunicorn listens at 127.0.0.1:8000 (HTTP)"),
-            ([http, pool], "it names 127.0.0.1:28000 (HTTP), and PHP-FPM listens at 127.0.0.1:29000 (FastCGI)"),
+            (
+                [fastcgi, gunicorn],
+                "the site passes them to 127.0.0.1:29000 (FastCGI), and Gunicorn listens at \
+                127.0.0.1:8000 (HTTP)",
+            ),
+            (
+                [gunicorn, http],
+                "the site passes them to 127.0.0.1:28000 (HTTP), and Gunicorn listens at \
+                127.0.0.1:8000 (HTTP)",
+            ),
+            (
+                [http, pool],
+                "the site passes them to 127.0.0.1:28000 (HTTP), and PHP-FPM listens at 127.0.0.1:29000 \
+                (FastCGI)",
+            ),
         ] {
             let said = refused(files);
             assert!(said.contains(words), "{said}");

@@ -47,11 +47,11 @@ impl<'a> File<'a> {
             return Err(format!("{name} in the same folder may override it"));
         }
         if root.get("include").is_some() || is_shared(&root) {
-            return Err("the file includes others, or is merged from parts".to_owned());
+            return Err("the file includes other files, or is merged from parts".to_owned());
         }
         let services = root.get(SERVICES).filter(|_| root.all(SERVICES).count() == 1);
         let services = services.filter(|it| !is_shared(it) && !it.entries().is_empty());
-        let services = services.ok_or("its services are not written in plain lines")?;
+        let services = services.ok_or("the file's services are not written in plain lines")?;
         let (settings, _) = yaml::read(text);
         let containers = services.entries().iter();
         let containers = containers.map(|(key, own)| {

@@ -33,7 +33,10 @@ pub(super) fn elsewhere(
     if let Some(hidden) = found.iter().filter(of_same).find(|it| it.address.is_none()) {
         let line = whole.line(hidden.line.unwrap_or_default());
         let at = format!("{} line {}", line.0.unwrap_or_default(), line.1);
-        return Some(format!("looptax does not know where {at} leads ({}); it may be `{title}`", hidden.why));
+        return Some(format!(
+            "looptax does not know which server {at} leads to ({}); the server may be `{title}`",
+            hidden.why
+        ));
     }
     let is_of_several = |it: &&Found| {
         let host = it.bound.iter().find_map(|it| it.roles.get(&Role::Host));

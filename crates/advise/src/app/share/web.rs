@@ -121,7 +121,7 @@ pub(super) fn listening(
         };
         let n_pools = text.lines().filter(|it| it.trim().starts_with(&format!("[{POOL}]"))).count();
         if n_pools > 1 || text.lines().any(|it| it.trim_start().starts_with("include")) {
-            return unknown(&format!("{} has its pool twice, or includes other files", part.words));
+            return unknown(&format!("{} has the pool twice, or includes other files", part.words));
         }
         files.push((name, part, Section::find(text, POOL)));
     }

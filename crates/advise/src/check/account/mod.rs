@@ -159,12 +159,15 @@ fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[My
     let account = quoted(user, "localhost");
     // If all rows of this user name are known, none of them is the cause.
     let (cause, row) = if accounts.is_empty() {
-        (format!("the anonymous account ''@'localhost', or {account} with another password, comes"), SocketRow::Unknown)
+        (
+            format!("the anonymous account ''@'localhost', or {account} with another password, takes precedence"),
+            SocketRow::Unknown,
+        )
     } else {
-        ("the anonymous account ''@'localhost' comes".to_owned(), SocketRow::Absent)
+        ("the anonymous account ''@'localhost' takes precedence".to_owned(), SocketRow::Absent)
     };
     let what = format!(
-        "`{}` logs in over TCP and would match localhost too, but {cause} before it; over the socket the server \
+        "`{}` logs in over TCP and would match localhost too, but {cause} over it; over the socket the server \
          answers: {}",
         tcp.account, why.words
     );
@@ -177,16 +180,16 @@ fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[My
 }
 
 const RUN: &str = "Run as an administrator, with the client's password for …";
-const CHANGED: &str = "it has another password or plugin, or demands TLS; a program that logs in with it today will \
-                       then need the client's password";
-const MADE_OR_CHANGED: &str = "it does not exist; or (if CREATE warns that it does) it has another password or \
-                               plugin, or demands TLS, and a program that logs in with it today needs the client's \
-                               password after the ALTER";
+const CHANGED: &str = "the account has another password or plugin, or demands TLS; a program that uses this account \
+                       today will then need the client's password";
+const MADE_OR_CHANGED: &str = "the account does not exist; or (if CREATE warns that it exists) the account has \
+                               another password or plugin, or demands TLS, and a program that uses this account \
+                               today needs the client's password after the ALTER";
 /// If an account is missing, MariaDB answers the login as it would for another account, which depends on the name.
-const MADE_OR_ASKS_SYSTEM: &str = "it does not exist (MariaDB may give the same answer in that case); or (if CREATE \
-                                   warns that it does) the server asks the operating system which user logs in, and \
-                                   the ALTER makes it accept a password as well; leave the ALTER out if CREATE does \
-                                   not warn";
+const MADE_OR_ASKS_SYSTEM: &str = "the account does not exist (MariaDB may give the same answer in that case); or \
+                                   (if CREATE warns that it exists) the server asks the operating system which user \
+                                   logs in, and the ALTER makes the server accept a password as well; leave the \
+                                   ALTER out if CREATE does not warn";
 const ASKS_SYSTEM: &str = "the server asks the operating system which user logs in, instead of a password";
 
 fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
@@ -405,7 +408,7 @@ fn cold_cache((tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]
         )
         .with_next(
             "restart a server that is not in use, and try the driver right afterwards: the restart empties the \
-             server's password cache (FLUSH PRIVILEGES does not empty that of MySQL 9.7)",
+             server's password cache (FLUSH PRIVILEGES does not empty the cache of MySQL 9.7)",
         )
     })
 }
@@ -486,13 +489,13 @@ mod tests {
     fn an_account_for_any_host_that_the_socket_refuses_is_hidden_by_a_closer_one() {
         let tcp = login("app@%", &["GRANT SELECT ON `shop`.* TO `app`@`%`"]);
         let words = "would match localhost too, but the anonymous account ''@'localhost', or 'app'@'localhost' with \
-                     another password, comes before it";
+                     another password, takes precedence over it";
         check(&tcp, &refused(), Outcome::Fail, words);
         check(&tcp, &refused(), Outcome::Fail, "DROP USER ''@'localhost'");
         check(&tcp, &refused(), Outcome::Fail, "CREATE USER IF NOT EXISTS 'app'@'localhost'");
         let row = MysqlAccount { host: "%".to_owned(), ..MysqlAccount::default() };
         let point = mysql_account(("app", None), &tcp, &refused(), &[row]).remove(0);
-        assert!(point.what.contains("but the anonymous account ''@'localhost' comes"), "{point:?}");
+        assert!(point.what.contains("but the anonymous account ''@'localhost' takes precedence"), "{point:?}");
         // An account for another network does not apply to the socket.
         let other = login("app@10.%", &["GRANT SELECT ON `shop`.* TO `app`@`10.%`"]);
         let point = mysql_account(("app", None), &other, &refused(), &[]).remove(0);
@@ -545,7 +548,7 @@ mod tests {
         };
         let tcp = login("127.0.0.1", "sh\\_p", "SELECT");
         let unix = login("localhost", "%", "INSERT");
-        check(&tcp, &unix, Outcome::Fail, "`%` comes before");
+        check(&tcp, &unix, Outcome::Fail, "which is `%`");
         let point = mysql_account(("app", None), &tcp, &unix, &[]).remove(0);
         assert_eq!((point.code, point.steps.len()), (PointCode::RightsHidden, 0));
     }

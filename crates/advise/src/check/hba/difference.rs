@@ -196,7 +196,7 @@ impl Difference<'_> {
     pub fn words(&self, path: &str) -> String {
         match self {
             Self::Unread(number) => format!("looptax cannot parse line {number} of {path}"),
-            Self::Empty => format!("{path} has no rules, and no server accepts that"),
+            Self::Empty => format!("{path} has no rules, and no server accepts such a file"),
             Self::Open(line) => format!(
                 "line {} of {path} is `{}`, and looptax cannot determine from outside the server which users match \
                 this line",

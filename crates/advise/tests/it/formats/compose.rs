@@ -475,7 +475,7 @@ fn what_counts_elsewhere_too_or_is_not_plain_lines_is_left_to_people() {
         ("", "", "volumes: {a: }\n", "volumes of the file"),
         ("", "", "volumes: &v\n  a:\n", "volumes of the file"),
         ("", "", "volumes:\n  sockets-db:\n", "a volume `sockets-db` already"),
-        ("", "", "include: [other.yml]\n", "includes others"),
+        ("", "", "include: [other.yml]\n", "includes other files"),
         ("", "", "---\na: b\n", "one plain document"),
         ("", "", "...\n", "at the end of the file"),
         ("", "image: own/mysql", "", "does not know"),

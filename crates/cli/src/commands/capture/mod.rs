@@ -102,7 +102,7 @@ fn chosen(args: &CaptureArgs) -> Result<Chosen, Failure> {
     if args.pid.is_empty() && args.server.is_empty() && args.socket.is_empty() {
         return Err(Failure::usage(
             "-w needs an option that chooses the connections to read",
-            "choose with --pid PID, --server 127.0.0.1:3306 or --socket PATH; `looptax find` lists them",
+            "choose with --pid PID, --server 127.0.0.1:3306 or --socket PATH; `looptax find` lists servers and clients",
         ));
     }
     if let Some(pid) = args.pid.iter().find(|it| process(**it).is_none()) {

@@ -247,7 +247,7 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
     for switch in all.into_iter().filter(is_open) {
         let (id, is_fix) = (switch.id.clone(), switch.fix.is_some());
         let how = if is_fix {
-            format!("`looptax switch --undo {id} --admin DSN` undoes it")
+            format!("`looptax switch --undo {id} --admin DSN` undoes the switch")
         } else {
             format!("`looptax switch --undo {id}` puts the old files back; `--finish {id}` writes the remaining files")
         };

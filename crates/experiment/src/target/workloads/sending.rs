@@ -120,7 +120,8 @@ fn check_reconnect(workload: &Workload, protocol: Protocol, requests: &Requests)
     }
     Err(Failure::usage(
         format!("--reconnect-every does not apply to `{workload}` on {}", protocol.title()),
-        "MySQL, MariaDB, PostgreSQL and Redis support it with their short workloads, PHP-FPM and HTTP with pages",
+        "MySQL, MariaDB, PostgreSQL and Redis support --reconnect-every with their short workloads, PHP-FPM and \
+        HTTP with pages",
     ))
 }
 

@@ -35,7 +35,7 @@ pub(super) fn run(engine: &mut Session, options: &InitOptions) -> Result<Collect
     let encoding = engine.column("SHOW server_encoding")?.concat();
     if encoding != "UTF8" {
         return Err(engine.strange(format!(
-            "its database has the encoding {encoding}, but names of programs need UTF8: CREATE DATABASE … ENCODING \
+            "the database has the encoding {encoding}, but names of programs need UTF8: CREATE DATABASE … ENCODING \
              'UTF8' TEMPLATE template0"
         )));
     }

@@ -45,7 +45,7 @@ pub(super) const DRAGONFLY: Facts = Facts {
     spellings: &[],
     usual_backlog: None,
     how_to_raise_the_backlog: "raise its backlog",
-    how_to_add_a_socket: "start it with `--unixsocket PATH`; TCP stays open",
+    how_to_add_a_socket: "start the server with `--unixsocket PATH`; TCP stays open",
     ..FAMILY
 };
 

@@ -74,7 +74,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
         } else {
             "looptax has no private server of this kind with which it can measure that".to_owned()
         };
-        lines.item(2, &format!("{}: this leaves out TLS; {next}", shown(kind, text)));
+        lines.item(2, &format!("{}: this cost excludes TLS; {next}", shown(kind, text)));
     }
 }
 

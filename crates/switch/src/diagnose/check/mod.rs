@@ -248,7 +248,7 @@ fn named_socket(question: Question<'_>) -> Result<Option<SocketOf>, Failure> {
 fn on_the_socket(socket: &SocketOf, question: Question<'_>) -> Vec<Point> {
     let Question { address, client, .. } = question;
     let words = if socket.is_guess { "libpq's usual socket, on Debian " } else { "" };
-    let what = format!("it uses the socket already: {words}{}", socket.file);
+    let what = format!("the connection uses the socket already: {words}{}", socket.file);
     let mut points =
         vec![Point::new(Topic::Configuration, PointCode::TakesSocket, Outcome::Pass, what, "read the address")];
     let path = way(socket, client, address);

@@ -319,7 +319,7 @@ mod tests {
         let text = fs::read_to_string(&file).unwrap() + "master = true\n";
         fs::write(&file, text).unwrap();
         let why = Uwsgi.reload(&first).unwrap_err();
-        assert!(why.contains("it runs without `master = true`"), "{why}");
+        assert!(why.contains("runs without `master = true`"), "{why}");
     }
 
     #[test]

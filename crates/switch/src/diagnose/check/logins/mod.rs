@@ -433,8 +433,8 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
         how,
     );
     Some(point.with_next(
-        "send SELECT CURRENT_USER, or INFO, with the server's own client; a program that answers something else is not \
-         such a server, or is a proxy that answers by itself",
+        "send SELECT CURRENT_USER, or INFO, with the server's own client; a program that gives another answer is \
+         not such a server, or is a proxy with its own answers",
     ))
 }
 
