@@ -86,7 +86,7 @@ impl Explain for SwitchError {
                 "run the same command again: looptax then reads the file in its present state".to_owned()
             }
             Self::Foreign { .. } => {
-                "run `looptax switch --list` to see the folder with the old file; looptax wrote nothing".to_owned()
+                "nothing was written there; run `looptax switch --list` to see the folder with the old file".to_owned()
             }
             Self::Exists { .. } => {
                 "read the file: it may belong to another switch (`looptax switch --list`)".to_owned()
@@ -95,7 +95,7 @@ impl Explain for SwitchError {
                 format!("use {}, which has the contents from before the switch", kept.display())
             }
             Self::Journal { path, .. } => {
-                format!("free some space in {}, or allow this user to write there; nothing was changed", path.display())
+                format!("nothing was changed; free some space in {}, or allow this user to write there", path.display())
             }
             Self::Unnoted { path, .. } => format!(
                 "free some space in {}, or allow this user to write there; then run `looptax switch --undo` again: \
@@ -130,12 +130,12 @@ fn file_hint(error: &io::Error) -> String {
         io::ErrorKind::ReadOnlyFilesystem => {
             "mount the file system for writing, or change the source that the file is generated from"
         }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space; looptax wrote nothing",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space; nothing was written there",
         io::ErrorKind::ResourceBusy => {
             "change the file at the place that it is mounted from: the file itself is a \
             mount, as in containers"
         }
-        _ => "write the lines by hand; looptax wrote nothing",
+        _ => "nothing was written there; write the lines by hand",
     };
     words.to_owned()
 }
