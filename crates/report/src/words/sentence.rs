@@ -119,7 +119,8 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     let held = held(comparison, text);
     let found = match (tax.verdict, tax.direction) {
         _ if comparison.is_slower_by_supervisor() => format!(
-            "undecided whether {arm} or {baseline} takes less: looptax's own part of a page is more than the difference"
+            "undecided whether {arm} or {baseline} takes less time: looptax's own part of a page is more than the \
+            difference"
         ),
         _ if tax.uncertain_size.is_some() => {
             let size = disturbed::uncertain_size(tax, text).unwrap_or_default();
@@ -128,7 +129,7 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
             format!("against {baseline}, {size}{}", cpu.unwrap_or_default())
         }
         (Verdict::Difference, Some(Direction::OtherFaster)) if comparison.trial.is_some() => {
-            format!("over {arm} a page takes less than over {baseline}: {figures}")
+            format!("over {arm} a page takes less time than over {baseline}: {figures}")
         }
         (Verdict::Difference, Some(Direction::OtherFaster)) if !comparison.load.is_flat_out() => {
             format!("{arm} answers sooner than {baseline}: a tax of {figures}")
@@ -199,7 +200,7 @@ fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     let shown = text.signed_micros_interval(cpu);
     if tax.verdict == Verdict::Equivalent {
         let is_known = tax.starred.iter().any(|it| it == "cpu_us.both");
-        return is_known.then(|| format!("; its CPU time differs nevertheless ({shown} per request)"));
+        return is_known.then(|| format!("; the CPU time differs nevertheless ({shown} per request)"));
     }
     let is_loss = (tax.verdict, tax.direction) == (Verdict::Difference, Some(Direction::OtherSlower));
     if !is_loss || cpu.lo.is_none_or(|lo| lo > 0.0) {
@@ -302,7 +303,7 @@ fn cores(comparison: &Comparison) -> &'static str {
         Placement::Same => "with both ends on one core (pinned)",
         Placement::Split => "with the two ends on different cores (pinned)",
         Placement::Free => "with the cores left to the scheduler",
-        Placement::ClientPinned => "with only the client pinned (on which cores the server ran is not known)",
+        Placement::ClientPinned => "with only the client pinned (it is not known on which cores the server ran)",
     }
 }
 

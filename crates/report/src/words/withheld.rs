@@ -81,8 +81,7 @@ fn more_time(it: &Withheld, n_counted: u64) -> String {
     let same = if it.same_helps { ", and so may --placement same" } else { "" };
     if seconds > HOPELESS_S {
         return format!(
-            "with a spread as large as this, a verdict needs more than an hour of measuring; a quieter \
-            machine may help{same}"
+            "with such a large spread, a verdict needs more than an hour of measuring; a quieter machine may help{same}"
         );
     }
     let time = match seconds {

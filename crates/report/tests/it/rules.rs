@@ -107,7 +107,7 @@ fn cpu_time_is_told_where_throughput_tells_nothing_and_where_the_two_disagree() 
     );
     let mut alike = judged(Verdict::Equivalent, Reason::InsideDelta);
     alike.tax[0].starred = vec!["cpu_us.both".to_owned()];
-    check(alike, &["its CPU time differs nevertheless (+1.0 µs [0.9, 1.1] per request)"]);
+    check(alike, &["the CPU time differs nevertheless (+1.0 µs [0.9, 1.1] per request)"]);
 }
 
 #[test]

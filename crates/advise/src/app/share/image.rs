@@ -135,7 +135,7 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
             );
         }
         ("percona" | "percona/percona-server", _) => {
-            return Err("this image has its socket in its data folder".to_owned());
+            return Err("the image's socket is in its data folder".to_owned());
         }
         _ => {
             return Err(format!("looptax does not know where the image `{image}` has its socket"));

@@ -70,9 +70,12 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     }
     for kind in priced_without_tls(found) {
         let next = if has_private_tls(kind) {
-            format!("looptax compare private:{kind} -c 1 --placement same --arms unix,tcp,tls measures it")
+            format!(
+                "looptax compare private:{kind} -c 1 --placement same --arms unix,tcp,tls measures the cost \
+                with TLS"
+            )
         } else {
-            "looptax has no private server of this kind with which it can measure that".to_owned()
+            "looptax has no private server of this kind with which it can measure the cost of TLS".to_owned()
         };
         lines.item(2, &format!("{}: this cost excludes TLS; {next}", shown(kind, text)));
     }

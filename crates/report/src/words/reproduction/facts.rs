@@ -45,7 +45,10 @@ pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
 pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
     let sentence = match finding {
         ReproductionFinding::MostServed { per_s: [unix, tcp], connections: [at_unix, at_tcp] } => {
-            format!("the most: {unix:.0}/s on the socket at {at_unix} connections, {tcp:.0}/s over TCP at {at_tcp}")
+            format!(
+                "the highest rates: {unix:.0}/s on the socket at {at_unix} connections, {tcp:.0}/s over TCP at \
+                {at_tcp}"
+            )
         }
         ReproductionFinding::LargestTax { tax_pct, connections } => {
             let (lo, hi) = ends(tax_pct);
