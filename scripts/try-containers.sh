@@ -157,7 +157,7 @@ wrote() { grep -cE 'Connect|Accepted' "$scratch/general.log" "$scratch/redis" | 
 before=$(wrote)
 
 ask pod.yaml
-expect '127.0.0.1` in the Pod `looptax-shop` is that container, not this machine; these containers share its network'
+expect '127.0.0.1` in the Pod `looptax-shop` is that container, not this machine; these containers share that container'
 ask docker-compose.yml
 expect '127.0.0.1` in the service `app` is that container itself, not this machine'
 expect '`db` is the name of a container'

@@ -36,16 +36,16 @@ impl MongodbOptions {
         }
         if has_set {
             traps.push(format!(
-                "{DIRECT} replaces replicaSet: a replica set sends its clients back to hosts and ports; this server \
-                 accepts writes only while it is the primary of the set"
+                "{DIRECT} replaces replicaSet, because a replica set sends its clients to hosts and ports; this \
+                 server accepts writes only while it is the primary of the set"
             ));
         } else if is_one_of_several {
             traps.push(format!("this socket leads only to the first server, so {DIRECT} replaces the others"));
         }
         if !of_tls.is_empty() {
             traps.push(format!(
-                "left out: {}; FerretDB's socket has no TLS, and a mongod's socket accepts clients without it, except \
-                 under requireTLS before version 8.3",
+                "left out: {}; FerretDB's socket has no TLS, and a mongod's socket accepts clients without TLS, \
+                 except under requireTLS before version 8.3",
                 of_tls.join(", ")
             ));
         }

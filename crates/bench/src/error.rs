@@ -24,7 +24,7 @@ impl fmt::Display for Stage {
         f.write_str(match self {
             Self::Priming => "priming",
             Self::Slice => "a slice",
-            Self::Drain => "the drain after a slice",
+            Self::Drain => "the wait for the last answers of a slice",
         })
     }
 }
@@ -61,13 +61,13 @@ pub enum LoadError {
     #[error("no answer within {limit:?}")]
     Timeout { limit: Duration },
     /// A connection could not be opened, used and closed.
-    #[error("a connection failed between its opening and its end")]
+    #[error("a connection failed while it was open")]
     OneShot { source: Failure },
     /// The client thread panicked: a bug in looptax.
     #[error("the client thread panicked")]
     Panicked,
     /// The answer is an error, or is not an answer of this protocol.
-    #[error("the server's answer is not the expected one")]
+    #[error("the server sent an unexpected answer")]
     Answer { source: WireError },
     /// The answer holds less data than the right answer must.
     #[error("the answer to key {key} holds {found} bytes of data, at least {least} were expected")]
@@ -112,7 +112,10 @@ pub enum CommandError {
         said: String,
     },
     /// The terminal stopped the command: the kernel does this to a background process that reads from its terminal.
-    #[error("a signal stopped the command, which happens if it asks for input on the terminal{}", words_after(.said))]
+    #[error(
+        "a signal stopped the command, which happens if a command asks for input on the terminal{}",
+        words_after(.said)
+    )]
     Stopped {
         /// The last part of the command's stderr.
         said: String,
@@ -160,7 +163,10 @@ pub enum BenchError {
         source: CommandError,
     },
     /// Answers take so long that not even one epoch fits into the promised time.
-    #[error("answers take too long: one epoch needs {epoch:.0?}, but the plan has {planned:.0?} for all epochs")]
+    #[error(
+        "the server's answers take too long: one epoch needs {epoch:.0?}, but the plan has only {planned:.0?} \
+        for all epochs"
+    )]
     TooSlow {
         /// The time that an epoch of each contrast takes.
         epoch: Duration,
@@ -220,12 +226,12 @@ impl CommandError {
     fn hint(&self) -> &'static str {
         match self {
             Self::Start { .. } => "install the program, or give its full path if it is not on PATH",
-            Self::Timeout { .. } => "raise the limit with --exec-timeout, or make each run do less",
+            Self::Timeout { .. } => "raise the limit with --exec-timeout, or give the command less work",
             Self::Stopped { .. } => {
-                "the command cannot ask: pass passwords in its environment or its configuration file"
+                "the command cannot ask for input: pass passwords in its environment or its configuration file"
             }
             Self::WrongTransport { .. } => {
-                "the command's configuration files or its own flags may override the transport; looptax concludes \
+                "check whether the command's configuration files or flags override the transport; looptax concludes \
                  nothing from this run"
             }
             Self::Wait { .. } | Self::Code { .. } | Self::Signal { .. } => {

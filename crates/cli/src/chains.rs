@@ -35,7 +35,7 @@ pub(crate) fn refuse(args: &FormatArgs) -> Result<(), Failure> {
     let asked = [(&args.folded, "--folded"), (&args.pprof, "--pprof")];
     match asked.into_iter().find(|(path, _)| path.is_some()) {
         Some((_, option)) => Err(Failure::usage(
-            format!("{option} needs call chains, which this command does not record"),
+            format!("{option} needs call chains, and this command does not record call chains"),
             format!("`looptax why TARGET {option} FILE` records call chains"),
         )),
         None => Ok(()),

@@ -186,7 +186,7 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
         if !read::is_file(&path) {
             return Err(Failure::usage(
                 format!("the folder `{word}` contains no `{RECORD}`"),
-                "give a record's file, or the name of a run: `looptax show` lists them",
+                "pass a record's file, or the name of a run: `looptax show` lists the runs",
             ));
         }
     }
@@ -202,21 +202,21 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
         let kept = latest_runs(MOST_LOOKED_THROUGH).into_iter().find(|it| it.path.is_some());
         let hint = kept.map_or_else(
             || "give a record's file".to_owned(),
-            |it| format!("give a record's file, or `{}`: the latest run whose record was saved", it.id),
+            |it| format!("pass a record's file, or `{}`, the latest run whose record was saved", it.id),
         );
         return Err(Failure::usage(format!("the record of run `{}` was only printed, not saved", run.id), hint));
     };
     if !read::exists(&path) {
         return Err(Failure::usage(
             format!("the record of run `{}` is no longer at `{}`", run.id, path.display()),
-            format!("give the file's present path; looptax show --forget {} forgets the run", run.id),
+            format!("pass the file's present path; looptax show --forget {} forgets the run", run.id),
         ));
     }
     let judged = Judged::load(path)?;
     if judged.record.id != run.id {
         return Err(Failure::usage(
             format!("`{}` now contains run `{}`, not `{}`", judged.path.display(), judged.record.id, run.id),
-            format!("looptax show --forget {} forgets it", run.id),
+            format!("looptax show --forget {} forgets the run", run.id),
         ));
     }
     Ok(judged)

@@ -47,7 +47,7 @@ impl Outputs {
             if let Some(other) = self.printed.replace(option.to_owned()) {
                 return Err(Failure::usage(
                     format!("{other} and {option} cannot both go to standard output"),
-                    "write one of them to a file",
+                    "write one of the two to a file",
                 ));
             }
             return Ok(self);
@@ -82,10 +82,10 @@ fn check_place(option: &str, path: &Path) -> Result<(), Failure> {
     let problem = match Output::find(path) {
         Ok(output) if output.is_stream() || output.is_there() => return Ok(()),
         Ok(output) if output.folder().takes_files() => return Ok(()),
-        Ok(_) => "its folder is not writable".to_owned(),
+        Ok(_) => "the folder is not writable".to_owned(),
         Err(error) => match error.kind() {
             io::ErrorKind::IsADirectory => "it is a folder".to_owned(),
-            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "its folder does not exist".to_owned(),
+            io::ErrorKind::NotFound | io::ErrorKind::NotADirectory => "the folder does not exist".to_owned(),
             _ => error.to_string(),
         },
     };
@@ -133,7 +133,7 @@ mod tests {
         check(at("link"), "overwrite the record");
         check(at("folder/../record.json"), "overwrite the record");
         check(at("folder"), "it is a folder");
-        check(at("nowhere/x"), "its folder does not exist");
+        check(at("nowhere/x"), "the folder does not exist");
         let both = |one: &Path, other: &Path| {
             let first = reading().writes("--md", Some(one)).unwrap();
             first.writes("--csv", Some(other)).err()

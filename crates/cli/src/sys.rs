@@ -112,7 +112,7 @@ pub(crate) fn load_per_processor() -> Result<f64, Failure> {
     load_in(&read("/proc/loadavg"), &read("/proc/stat")).ok_or_else(|| {
         Failure::usage(
             "cannot determine the machine's load: /proc/loadavg or /proc/stat cannot be read",
-            "leave --max-load out to measure at any load",
+            "leave out --max-load; looptax then measures at any load",
         )
     })
 }

@@ -140,7 +140,7 @@ impl<'a> TargetConnector<'a> {
         for view in &views {
             let pid = view.server_pid.filter(|pid| !self.target.pids.contains(pid));
             if let Some(stranger) = pid {
-                let detail = format!("process {stranger} answers, and looptax did not start it");
+                let detail = format!("process {stranger} answers, but looptax did not start that process");
                 return Err(PathError::DifferentServers { detail });
             }
         }
@@ -169,7 +169,7 @@ impl<'a> TargetConnector<'a> {
         let views = [view(baseline, pair[0])?, view(other, pair[1])?];
         let [one, two] = views.each_ref().map(|it| &it.identity);
         if one != two {
-            let detail = format!("the pooler leads to `{one}` and to `{two}`");
+            let detail = format!("the pooler connects to two servers, `{one}` and `{two}`");
             return Err(PathError::DifferentServers { detail });
         }
         Ok(views)
@@ -309,7 +309,7 @@ fn pooled_view(
         let backend = conversation.backend()?;
         let known = identity.get_or_insert_with(|| backend.identity.clone());
         if *known != backend.identity {
-            let detail = format!("the pooler leads to `{known}` and to `{}`", backend.identity);
+            let detail = format!("the pooler connects to two servers, `{known}` and `{}`", backend.identity);
             return Err(PathError::DifferentServers { detail });
         }
         let id = conversation.connection_id();
@@ -406,8 +406,8 @@ fn cut_off(error: PathError) -> Failure {
         return failure;
     }
     failure.with_hint(
-        "the server may accept no more connections (lower -c or raise its limit), or it is shutting down; its log \
-         shows which",
+        "read the server's log: perhaps the server accepts no more connections (lower -c, or raise the server's \
+         limit), or it is shutting down",
     )
 }
 

@@ -31,7 +31,7 @@ impl Names {
     /// # Panics
     /// Never: HMAC accepts keys of any length.
     pub fn hashed(key: &[u8]) -> Self {
-        let key = Hmac::<Sha256>::new_from_slice(key).expect("HMAC takes keys of any length");
+        let key = Hmac::<Sha256>::new_from_slice(key).expect("HMAC accepts keys of any length");
         Self { key: Some(key) }
     }
 

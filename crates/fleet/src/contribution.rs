@@ -20,9 +20,9 @@ pub enum ContributionError {
     Machines(&'static str),
     #[error("no record has a result of a built-in workload")]
     Nothing,
-    #[error("it is not a file of `looptax show --publish`: {0}")]
+    #[error("the file was not made by `looptax show --publish`: {0}")]
     Form(String),
-    #[error("its SHA-256 does not match its contents: it was changed")]
+    #[error("the file was changed: its SHA-256 does not match its contents")]
     Hash,
 }
 
@@ -35,7 +35,7 @@ pub fn contribution(records: &[&Record]) -> Result<(Contribution, usize), Contri
     let first = records.first().ok_or(ContributionError::Nothing)?;
     let machine = machine(&first.host);
     if records.iter().any(|it| self::machine(&it.host) != machine) {
-        return Err(ContributionError::Machines("publish them one by one"));
+        return Err(ContributionError::Machines("publish the records one by one"));
     }
     let all = || records.iter().flat_map(|it| &it.comparisons);
     let results: Vec<ContributedResult> = all().filter(|it| is_ours(it)).flat_map(results).collect();

@@ -21,7 +21,7 @@ pub enum FleetError {
     #[error("cannot read or remove the report `{}`", path.display())]
     Take { path: PathBuf, source: io::Error },
     /// The spool has reached its limit.
-    #[error("the spool `{}` is full: it holds {n_bytes} of at most {limit} bytes", path.display())]
+    #[error("the spool `{}` is full: it contains {n_bytes} of at most {limit} bytes", path.display())]
     Full { path: PathBuf, n_bytes: u64, limit: u64 },
     /// Some lines are not a report, or are a report of another version.
     #[error("line {line} is not a valid row of a report: {what}")]
@@ -56,7 +56,7 @@ pub enum FleetError {
     #[error("`{name}` is neither a view nor a column of the chosen view")]
     NoView { name: String },
     /// The destination is a folder or standard output, but an engine is needed.
-    #[error("files have no tables: this needs clickhouse://… or postgres://…")]
+    #[error("files have no tables: this command needs clickhouse://… or postgres://…")]
     NoEngine,
     /// The report cannot be written to standard output.
     #[error("cannot write the report to standard output")]
@@ -83,8 +83,8 @@ impl Refusal {
         match self {
             Self::NoTables => "`looptax fleet init` with the same URL creates the tables",
             Self::NoDatabase => {
-                "write the database after the host, as in …@host/looptax; in PostgreSQL `CREATE DATABASE` creates it, \
-                 in ClickHouse `looptax fleet init`"
+                "write the database after the host, as in …@host/looptax; to create the database, run `CREATE \
+                 DATABASE` in PostgreSQL, or `looptax fleet init` for ClickHouse"
             }
             Self::Login => {
                 "write user and password into the URL, or pass the password in --password-file or \
@@ -115,15 +115,19 @@ impl Explain for FleetError {
                 Some("choose a folder that you can write with --spool FOLDER".to_owned())
             }
             Self::Folder { .. } => Some(
-                "pass another folder as the destination, or run looptax as a user who may write to this one".to_owned(),
-            ),
-            Self::Full { .. } => Some(
-                "is the collector down? looptax sends the waiting reports when it is back; it deleted none of them"
+                "pass another folder as the destination, or run looptax as a user who may write to this folder"
                     .to_owned(),
             ),
-            Self::Away { .. } => {
-                Some("check that it runs and that this machine can reach it; the next report tries again".to_owned())
-            }
+            Self::Full { .. } => Some(
+                "check whether the collector is down: looptax sends the waiting reports when the collector is back; \
+                no report was deleted"
+                    .to_owned(),
+            ),
+            Self::Away { .. } => Some(
+                "check that the collector runs and that this machine can reach it; looptax tries again with \
+                    the next report"
+                    .to_owned(),
+            ),
             Self::Refused { refusal, .. } => Some(refusal.hint().to_owned()),
             Self::Authority { .. } => Some(
                 "pass the certificate of the authority that signed the collector's certificate: --ca-file FILE"
@@ -133,7 +137,7 @@ impl Explain for FleetError {
                 "for example clickhouse://user@host/looptax, postgres://user@host/looptax, a folder, or -".to_owned(),
             ),
             Self::Answer { .. } => Some(
-                "is this the port of ClickHouse's HTTP interface (8123, with TLS 8443), or PostgreSQL's (5432)?"
+                "check the port: ClickHouse's HTTP interface usually has 8123 (with TLS 8443), PostgreSQL 5432"
                     .to_owned(),
             ),
             Self::NoEngine => Some(

@@ -52,7 +52,7 @@ impl<R: BufRead> Gathered<R> {
         self.line += 1;
         if bytes.pop_if(|it| *it == b'\n').is_none() && n_read as u64 == MOST_LINE_BYTES {
             self.skip_line()?;
-            return Err(self.wrong(format!("it has more than {MOST_LINE_BYTES} bytes")));
+            return Err(self.wrong(format!("the line has more than {MOST_LINE_BYTES} bytes")));
         }
         Ok(Some(String::from_utf8_lossy(&bytes).into_owned()))
     }
@@ -94,8 +94,8 @@ impl<R: BufRead> Gathered<R> {
             let id = largest.map(|(id, _)| id.clone()).unwrap_or_default();
             self.forget(&id);
             return Err(self.wrong(format!(
-                "incomplete reports take more than {MOST_PENDING_BYTES} bytes: their last row, of the table reports, \
-                 is missing; report {id}, the largest, is left out"
+                "incomplete reports, whose last row (of the table reports) is missing, take more than \
+                 {MOST_PENDING_BYTES} bytes; looptax leaves out the largest report, {id}"
             )));
         }
         Ok(None)

@@ -89,7 +89,7 @@ pub(crate) fn whole(rows: [Vec<Row>; 3]) -> Result<Batch, String> {
     };
     let report_id = id_of(report).to_owned();
     if rows.iter().flatten().any(|row| id_of(row) != report_id) {
-        return Err("rows of several reports are mixed".to_owned());
+        return Err("the rows belong to several reports".to_owned());
     }
     let said = |name: &str| {
         let mut columns = TABLES[2].columns.iter();
@@ -119,10 +119,10 @@ pub(crate) fn id_of(row: &Row) -> &str {
 pub(crate) fn row(line: &str) -> Result<(usize, Row), String> {
     let object: Json = serde_json::from_str(line).map_err(|error| error.to_string())?;
     if object[VERSION] != json!(SCHEMA_VERSION) {
-        return Err("it has another schema version".to_owned());
+        return Err("the line has another schema version".to_owned());
     }
     let of_table = TABLES.iter().position(|it| object[TABLE] == json!(it.name));
-    let table_idx = of_table.ok_or("it does not name a table that looptax knows")?;
+    let table_idx = of_table.ok_or("the line is not for a table that looptax knows")?;
     let columns = TABLES[table_idx].columns.iter();
     let row: Option<Row> = columns.map(|column| from_json(column, &object)).collect();
     let row = row.ok_or("a column is missing or has another type")?;

@@ -38,7 +38,7 @@ struct Used {
 pub enum NoCpuTime {
     #[error("the process has ended")]
     Ended,
-    #[error("the kernel did not add the CPU time of an ended process to that of its parent")]
+    #[error("the kernel did not add the CPU time of an ended process to the CPU time of its parent")]
     Uncollected,
     #[error("too little CPU time: the kernel counts the CPU time of ended processes in ticks of 10 ms")]
     Coarse,

@@ -31,7 +31,7 @@ impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Link { at, owner } => {
-                write!(f, "`{}` is a link of user {owner}, and looptax does not follow it", at.display())
+                write!(f, "`{}` is a link of user {owner}, and looptax does not follow such a link", at.display())
             }
             Self::Unreadable { at, viewer } => {
                 write!(f, "looptax reads `{}` for user {viewer}, and this user may not read it", at.display())
@@ -40,7 +40,7 @@ impl fmt::Display for Refusal {
             Self::Changeable(what) => write!(f, "users other than root can change {what}"),
             Self::NotOwn { at, owner, mode } => write!(
                 f,
-                "`{}` belongs to user {owner} (mode {mode:o}), but only your own files may be used",
+                "`{}` belongs to user {owner} (mode {mode:o}), but looptax uses only your own files here",
                 at.display()
             ),
         }

@@ -29,7 +29,7 @@ pub enum RedirectError {
     #[error("this process has {n} threads; looptax can start a supervisor only from a process with one")]
     Threads { n: usize },
     /// The kernel, or a sandbox around looptax, does not allow the redirection, and the caller requires it.
-    #[error("connections cannot be moved here")]
+    #[error("looptax cannot move connections on this machine")]
     Forbidden(#[source] Obstacle),
     /// A step of the start failed.
     #[error("cannot {action}")]

@@ -84,15 +84,15 @@ impl FallbackReason {
             Self::OtherRoot => "the program, under its own root or mounts, does not see that socket at that path",
             Self::Credentials => "looptax could not take on the program's user and groups",
             Self::Label => "the program has a different security label",
-            Self::Demanded => "its arguments or environment ask for TLS",
+            Self::Demanded => "the program's arguments or environment ask for TLS",
             Self::Hidden => "looptax may not inspect the program",
-            Self::Watched => "its event queue cannot be moved to a new socket",
-            Self::Shared => "another process holds the same socket",
+            Self::Watched => "the program's event queue cannot be moved to a new socket",
+            Self::Shared => "another process has the same socket open",
             Self::Confined => "the program has restricted itself (a filter of system calls, or Landlock)",
-            Self::Option => "its socket has an option that a Unix socket cannot have",
+            Self::Option => "the program's socket has an option that a Unix socket cannot have",
             Self::Ring => "the program uses its sockets through io_uring",
             Self::Crashed => "the supervisor had died",
-            Self::Failed => "the kernel refused a step",
+            Self::Failed => "the kernel refused a step of the move",
         }
     }
 

@@ -37,7 +37,7 @@ pub struct Features {
 #[derive(Debug, thiserror::Error)]
 pub enum Obstacle {
     /// The kernel cannot stop calls for a supervisor.
-    #[error("the kernel does not let one process answer another's system calls (seccomp user notification)")]
+    #[error("the kernel does not allow a process to answer another process's system calls (seccomp user notification)")]
     NoNotification(#[source] io::Error),
     #[error("another program already answers this process's system calls: a container runtime, or looptax itself")]
     Supervised,
@@ -48,7 +48,7 @@ pub enum Obstacle {
         /// The kernel's error.
         source: io::Error,
     },
-    #[error("the trial failed at {step}")]
+    #[error("looptax tried whether the kernel allows this, and failed at {step}")]
     Trial {
         /// The step that was refused.
         step: &'static str,

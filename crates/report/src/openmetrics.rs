@@ -55,19 +55,19 @@ const FAMILIES: [Family; 8] = [
     Family {
         metric: "throughput_tax",
         name: "looptax_throughput_tax_ratio",
-        help: "Part of the baseline's throughput that the arm loses; positive is a loss.",
+        help: "Share of the baseline's throughput that the arm loses; positive is a loss.",
         scale: 1e-2,
     },
     Family {
         metric: "latency_tax_mean",
         name: "looptax_latency_tax_seconds",
-        help: "Time per request that the arm adds to the baseline's.",
+        help: "Time per request that the arm adds to the baseline's time.",
         scale: 1e-6,
     },
     Family {
         metric: "cpu_tax_both",
         name: "looptax_cpu_tax_seconds_per_request",
-        help: "CPU time at both ends that the arm adds to the baseline's.",
+        help: "CPU time at both ends that the arm adds to the baseline's CPU time.",
         scale: 1e-6,
     },
 ];

@@ -30,7 +30,7 @@ struct Family {
 const FAMILIES: [Family; 8] = [
     Family {
         name: "looptax_watch_requests_per_second",
-        help: "Requests that a client had answered, counted by the kernel.",
+        help: "Answered requests of a client, counted by the kernel.",
         pick: |it| Some(it.requests_per_s),
     },
     Family {
@@ -40,17 +40,19 @@ const FAMILIES: [Family; 8] = [
     },
     Family {
         name: "looptax_watch_request_duration_seconds_p50",
-        help: "Half of the requests took less, from their arrival at the server until the client had the answer.",
+        help: "Half of the requests took less than this, from their arrival at the server until the client had the \
+            answer.",
         pick: |it| it.times.map(|it| it.p50_us / 1e6),
     },
     Family {
         name: "looptax_watch_request_duration_seconds_p99",
-        help: "99 % of the requests took less, from their arrival at the server until the client had the answer.",
+        help: "99 % of the requests took less than this, from their arrival at the server until the client had the \
+            answer.",
         pick: |it| it.times.map(|it| it.p99_us / 1e6),
     },
     Family {
         name: "looptax_watch_server_duration_seconds_p50",
-        help: "In half of the requests, the server's part took less.",
+        help: "In half of the requests, the server's part took less than this.",
         pick: |it| it.served.map(|it| it.p50_us / 1e6),
     },
     Family {
@@ -65,7 +67,8 @@ const FAMILIES: [Family; 8] = [
     },
     Family {
         name: "looptax_watch_accept_wait_seconds_p99",
-        help: "99 % of the new connections to the address waited less until the server first received or sent.",
+        help: "99 % of the new connections to the address waited less than this until the server first received or \
+            sent data.",
         pick: |it| it.accept_wait.map(|it| it.p99_us / 1e6),
     },
 ];
@@ -98,7 +101,9 @@ type OfQueues = (&'static str, &'static str, fn(&WatchedQueue) -> u64);
 
 const QUEUES: [OfQueues; 2] = [
     ("looptax_watch_accept_queue_connections", "Connections that waited to be accepted.", |it| it.n_waiting),
-    ("looptax_watch_accept_queue_limit", "The most connections that may wait to be accepted.", |it| it.backlog),
+    ("looptax_watch_accept_queue_limit", "The highest number of connections that may wait to be accepted.", |it| {
+        it.backlog
+    }),
 ];
 
 /// Counters since the start of `watch`.
@@ -179,7 +184,7 @@ const OTHERS: &str = "client=\"(others)\",server=\"\",network_transport=\"\",add
 type Counter = (&'static str, &'static str, fn(&Total) -> u64);
 
 const COUNTERS: [Counter; 4] = [
-    ("looptax_requests", "Requests that a client had answered, counted by the kernel.", |it| it.n_requests),
+    ("looptax_requests", "Answered requests of a client, counted by the kernel.", |it| it.n_requests),
     ("looptax_connections_opened", "Connections that a client opened.", |it| it.n_opened),
     ("looptax_request_bytes", "Bytes that were sent to the server.", |it| it.n_bytes_asked),
     ("looptax_response_bytes", "Bytes that the client received.", |it| it.n_bytes_answered),
@@ -189,8 +194,10 @@ type OfServers = (&'static str, &'static str, fn(&(f64, u64)) -> f64);
 
 /// The first counter divided by the second gives the CPU time per request.
 const OF_SERVERS: [OfServers; 2] = [
-    ("looptax_server_cpu_seconds", "CPU time of servers, as far as its requests are known.", |it| it.0),
-    ("looptax_server_cpu_requests", "Requests of all clients that this CPU time was for.", |it| it.1 as f64),
+    ("looptax_server_cpu_seconds", "CPU time of servers, if the number of the requests that used it is known.", |it| {
+        it.0
+    }),
+    ("looptax_server_cpu_requests", "Requests of all clients that used this CPU time.", |it| it.1 as f64),
 ];
 
 const DURATION: &str = "looptax_request_duration_seconds";

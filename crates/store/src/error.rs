@@ -84,32 +84,32 @@ impl StoreError {
 impl Explain for StoreError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::AlreadyExists { .. } => "give another name, or remove the file first",
+            Self::AlreadyExists { .. } => "pass another name, or remove the file first",
             Self::CreateFile { source, .. }
             | Self::WriteFile { source, .. }
             | Self::RenameFile { source, .. }
             | Self::CreateFolder { source, .. } => write_hint(source.kind())?,
             Self::SchemaVersion { found, .. } if *found > u64::from(SCHEMA_VERSION) => {
-                "read it with the newer looptax that wrote it"
+                "read the file with the newer looptax that wrote it"
             }
             Self::Broken { source, .. } if source.is_eof() => {
-                "the file ends too early: it was cut off while it was copied or written"
+                "copy the file again, or use another copy: the file was cut off while it was copied or written"
             }
-            Self::SchemaVersion { .. } | Self::NotARecord { .. } => "is this a record saved by looptax compare?",
-            Self::Broken { field, .. } if field == "." => "is this a record saved by looptax compare?",
+            Self::SchemaVersion { .. } | Self::NotARecord { .. } => "pass a record that looptax compare saved",
+            Self::Broken { field, .. } if field == "." => "pass a record that looptax compare saved",
             Self::Broken { .. } | Self::BrokenSamples { .. } => {
-                "the file was changed after it was saved: use the original file"
+                "use the original file: this file was changed after it was saved"
             }
             Self::ReadFile { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-                "is the name right? looptax compare prints where it saved its record"
+                "check the name: looptax compare prints the path of its record"
             }
             Self::History { source, .. } if source.sqlite_error_code() == Some(rusqlite::ErrorCode::DiskFull) => {
                 "the disk is full: free some space; records are separate files and were not changed"
             }
             Self::History { .. } | Self::HistoryEntry { .. } => {
-                "records are separate files and were not changed; --no-history runs without the history"
+                "pass --no-history to run without the history; records are separate files and were not changed"
             }
-            Self::HistoryVersion { .. } => "use the newer looptax that wrote it, or --no-history",
+            Self::HistoryVersion { .. } => "use the newer looptax that wrote the history, or pass --no-history",
             Self::NoSuchRun { .. } => "`looptax show` lists them",
             Self::SeveralRuns { .. } => "type more of the name: `looptax show` lists the runs",
             _ => return None,
@@ -120,12 +120,12 @@ impl Explain for StoreError {
 
 fn write_hint(kind: io::ErrorKind) -> Option<&'static str> {
     Some(match kind {
-        io::ErrorKind::StorageFull => "the disk is full: free some space, or choose another place",
-        io::ErrorKind::QuotaExceeded => "the quota is used up: free some space, or choose another place",
-        io::ErrorKind::FileTooLarge => "the file would exceed the size limit (`ulimit -f`)",
+        io::ErrorKind::StorageFull => "free some space, or choose another place: the disk is full",
+        io::ErrorKind::QuotaExceeded => "free some space, or choose another place: the quota is used up",
+        io::ErrorKind::FileTooLarge => "raise the limit of file sizes (`ulimit -f`), which the file would exceed",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "choose a place where you can write",
-        io::ErrorKind::NotFound => "the folder does not exist: create it first",
-        io::ErrorKind::IsADirectory => "this is a folder: add a file name",
+        io::ErrorKind::NotFound => "create the folder first: it does not exist",
+        io::ErrorKind::IsADirectory => "add a file name: this is a folder",
         _ => return None,
     })
 }

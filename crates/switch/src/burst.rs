@@ -55,8 +55,10 @@ impl Burst {
             return Err(failed(format!("{n_failed} connects failed, the first with {error}")));
         }
         let last = fates.iter().map(|it| it.at).max().unwrap_or_default();
-        let words =
-            format!("all {n} simultaneous connects to {at} were answered, the last after {} ms", last.as_millis());
+        let words = format!(
+            "the server answered all {n} simultaneous connects to {at}, the last after {} ms",
+            last.as_millis()
+        );
         Ok(step(StepCode::BurstAnswered, words))
     }
 }

@@ -93,9 +93,9 @@ fn title(planned: &Planned) -> String {
 
 fn resting_on(socket: &str, shown: &str) -> String {
     format!(
-        "The fix assumes that the server has the socket {socket} and accepts this account over it; looptax queried no \
-         server. To find out, run `looptax check {shown}` on that machine; if the server has another socket, pass it \
-         with --socket PATH"
+        "The fix assumes that the server has the socket {socket} and accepts this account over that socket; looptax \
+         queried no server. To find out, run `looptax check {shown}` on the server's machine; if the server has \
+         another socket, pass the path with --socket PATH"
     )
 }
 
@@ -122,10 +122,11 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
         (SwitchFate::WhichApplication, _) => {
             let may_be = match &*planned.may_be {
                 [] => String::new(),
-                titles => format!("; it may be {}", titles.join(", ")),
+                titles => format!("; the application may be {}", titles.join(", ")),
             };
             return Err(format!(
-                "looptax does not know which application reads this file; pass its name with --as NAME{may_be}"
+                "looptax does not know which application reads this file; pass the application's name with --as \
+                NAME{may_be}"
             ));
         }
         _ => None,
@@ -136,11 +137,11 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
         format!("`looptax switch` does not make this change; make it by hand{advice}")
     })?;
     if !moves.variables.is_empty() {
-        return Err("the value is set in the environment; change it there".to_owned());
+        return Err("the value is set in the environment; change the variable there".to_owned());
     }
     let written = plan.edited.iter().zip(&plan.files).find(|(edited, _)| !edited.original.is_absent());
     let Some((_, file)) = written else {
-        return Err("`looptax switch` writes it into a new file next to this one".to_owned());
+        return Err("`looptax switch` writes the value into a new file next to this file".to_owned());
     };
     if let Some(remark) = file.remarks.iter().find(|it| it.code == FileRemarkCode::Managed) {
         return Err(remark.words.clone());
@@ -150,11 +151,12 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
     let parts = parts.collect::<Option<Vec<_>>>().map(|it| it.concat());
     let parts = parts.filter(|all| all.iter().all(|it| !holds(&it.text, password, socket)));
     let parts = parts.ok_or(
-        "the new text contains a password in a second place, so looptax does not show it; `looptax switch` writes it",
+        "the new text contains a password in a second place, so looptax does not show the text; `looptax switch` \
+        writes it",
     )?;
     let replacement = |it: Rewrite| Some(Replacement { region: Region::of(text, &it.at)?, text: it.text });
     let fix: Option<Vec<Replacement>> = parts.into_iter().map(replacement).collect();
-    Ok((fix.ok_or("looptax cannot give its position in lines and columns")?, socket.clone()))
+    Ok((fix.ok_or("looptax cannot determine the line and the column of the text")?, socket.clone()))
 }
 
 /// Whether a new text contains a password; a password that is also part of the socket's path does not count.

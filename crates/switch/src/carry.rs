@@ -207,7 +207,7 @@ fn server_without_socket(of: &ServerOf, order: &Undo<'_>, stop: &AtomicBool, tel
     match restart {
         None => {
             let words = format!(
-                "restart {name}; until then it keeps {}: {} (or pass --restart with --undo)",
+                "restart {name}, which keeps {} until then: {} (or pass --restart with --undo)",
                 of.gain(),
                 of.restart
             );
@@ -259,7 +259,7 @@ fn back(work: &Work) -> SwitchStep {
     let words = match &*shared.collect::<Vec<_>>() {
         [] => "the old files are back".to_owned(),
         shared => {
-            format!("the old lines are back; changes that others made since the switch stay in {}", shared.join(", "))
+            format!("the old lines are back; later changes by others stay in {}", shared.join(", "))
         }
     };
     step(StepCode::FilesPutBack, words)
@@ -301,7 +301,7 @@ impl Carrying<'_, '_> {
     }
 
     fn tell_written(&mut self, code: StepCode, what: &str) {
-        let words = format!("{what}; undo it with: looptax switch --undo {}", self.work.id());
+        let words = format!("{what}; to undo the switch: looptax switch --undo {}", self.work.id());
         (self.tell)(step(code, words));
     }
 
@@ -466,8 +466,8 @@ impl Carrying<'_, '_> {
         if let Err(error) = put_back(&mut self.work, &words, End::PutBack, self.tell) {
             let (kept, id) = (self.work.folder().display(), self.work.id());
             let words = format!(
-                "{}; the old files are kept in {kept}, as 0.old and so on; fix the cause, then run: looptax switch \
-                 --undo {id}",
+                "{}; fix the cause, then run: looptax switch --undo {id}; the old files are in {kept}, as 0.old and \
+                 so on",
                 with_causes(&error)
             );
             (self.tell)(step(StepCode::FilesNotPutBack, words));
@@ -516,7 +516,7 @@ impl Carrying<'_, '_> {
             thread::sleep(LEAST_PAUSE);
         }
         let words = differs.unwrap_or_else(|| {
-            "the application has not connected since; reload it if it was reloaded before".to_owned()
+            "the application has not connected since then; if it was reloaded before, reload it again".to_owned()
         });
         step(StepCode::NotSeenAgain, words)
     }

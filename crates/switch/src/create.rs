@@ -28,20 +28,20 @@ pub(crate) fn create(
     let failed = |what| move |source: io::Error| SwitchError::Stage { path: path.to_owned(), what, source };
     let made;
     let folder = if created.with_folder {
-        made = make_folder(above, path).map_err(failed("its folder cannot be created"))?;
+        made = make_folder(above, path).map_err(failed("the folder cannot be created"))?;
         &made
     } else {
         above
     };
     let part = part_of(staged);
     let done = stage(folder, &part, created, new);
-    let done = done.map_err(failed("it cannot be written there"));
+    let done = done.map_err(failed("the file cannot be written there"));
     let name = path.file_name().unwrap_or_default();
     let named = done.and_then(|()| match folder.rename_new(&part, name) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
             Err(SwitchError::Exists { path: path.to_owned() })
         }
-        named => { named.and_then(|()| folder.sync()) }.map_err(failed("it cannot be renamed to its final name")),
+        named => { named.and_then(|()| folder.sync()) }.map_err(failed("the file cannot be renamed to its final name")),
     });
     if named.is_err() {
         // The part file belongs to looptax: no other program makes such names.

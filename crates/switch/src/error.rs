@@ -54,7 +54,7 @@ pub enum SwitchError {
     /// The journal cannot be read, or is not a journal.
     #[error("cannot read the journal in {path}: {why}")]
     Unreadable { path: PathBuf, why: String },
-    #[error("another looptax process is working on {id}")]
+    #[error("another looptax process works on {id}")]
     Busy { id: String },
     /// The switch changed a server, and not only files.
     #[error("{id} changed something in {server}, and can be undone only there")]
@@ -82,33 +82,38 @@ impl Explain for SwitchError {
             Self::Read { .. } => "run looptax as a user who may read the file".to_owned(),
             Self::NoFile { .. } => "pass the file that the application reads".to_owned(),
             Self::Stage { source, .. } | Self::Exchange { source, .. } => file_hint(source),
-            Self::Changed { .. } => "run the same command again: it reads the file as it is now".to_owned(),
+            Self::Changed { .. } => {
+                "run the same command again: looptax then reads the file in its present state".to_owned()
+            }
             Self::Foreign { .. } => {
-                "nothing was written there; `looptax switch --list` shows the folder with the old file".to_owned()
+                "nothing was written there; run `looptax switch --list` to see the folder with the old file".to_owned()
             }
             Self::Exists { .. } => {
-                "read it: it may be looptax's own file of another switch (`looptax switch --list`)".to_owned()
+                "read the file: it may belong to another switch (`looptax switch --list`)".to_owned()
             }
             Self::Rewritten { kept, .. } => {
-                format!("{} has the contents from before the switch", kept.display())
+                format!("use {}, which has the contents from before the switch", kept.display())
             }
             Self::Journal { path, .. } => {
-                format!("nothing was changed; make room in {} or let this user write there", path.display())
+                format!("nothing was changed; free some space in {}, or allow this user to write there", path.display())
             }
             Self::Unnoted { path, .. } => format!(
-                "make room in {} or let this user write there; then run `looptax switch --undo` again: it changes no \
-                 more files, and notes the undo in the journal",
+                "free some space in {}, or allow this user to write there; then run `looptax switch --undo` again: \
+                 looptax changes no more files, and notes the undo in the journal",
                 path.display()
             ),
             Self::NotBack { id, kept, .. } => format!(
-                "the old files are kept in {}, as 0.old and so on; fix the cause, then run: looptax switch --undo {id}",
+                "fix the cause, then run: looptax switch --undo {id}; the old files are in {}, as 0.old and so on",
                 kept.display()
             ),
             Self::Unreadable { path, .. } => {
-                format!("the old and the new files are in {}, as `0.old` and `0.new`", path.display())
+                format!(
+                    "restore the files by hand: the old and the new files are in {}, as `0.old` and `0.new`",
+                    path.display()
+                )
             }
             Self::OnServer { id, .. } => {
-                format!("looptax switch --undo {id} --admin DSN, where DSN logs in an administrator of that server")
+                format!("run: looptax switch --undo {id} --admin DSN, with the DSN of an administrator of that server")
             }
             Self::Busy { .. } => "wait until that process has ended".to_owned(),
             Self::Unknown { .. } => "looptax switch --list shows all switches".to_owned(),
@@ -123,10 +128,13 @@ fn file_hint(error: &io::Error) -> String {
             "run looptax as root, or as the owner of the file and its folder if that user is in the file's group"
         }
         io::ErrorKind::ReadOnlyFilesystem => {
-            "mount its file system for writing, or change the file where it is generated"
+            "mount the file system for writing, or change the source that the file is generated from"
         }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "make room; nothing was written there",
-        io::ErrorKind::ResourceBusy => "the file itself is a mount, as in containers: change it where it comes from",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space; nothing was written there",
+        io::ErrorKind::ResourceBusy => {
+            "change the file at the place that it is mounted from: the file itself is a \
+            mount, as in containers"
+        }
         _ => "nothing was written there; write the lines by hand",
     };
     words.to_owned()

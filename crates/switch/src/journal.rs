@@ -376,7 +376,7 @@ pub(crate) fn read(folder: &Folder) -> Result<Vec<Step>, SwitchError> {
             None => Ok(steps),
         },
         None => Ok(steps),
-        Some(_) => Err(unreadable("it does not begin with a plan".to_owned())),
+        Some(_) => Err(unreadable("the journal does not begin with a plan".to_owned())),
     }
 }
 

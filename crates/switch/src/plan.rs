@@ -466,7 +466,8 @@ impl Plan {
                         "--burst: looptax does not know how many connections arrive together at {place}, or what to \
                          send there first"
                     ),
-                    "pass the number with --connections N; to prove a web server's PHP and pages, pass --url",
+                    "pass the number with --connections N; to prove the move of a web server's PHP and pages, pass \
+                    --url",
                 )
             })?;
             match all.iter_mut().find(|it| it.socket == burst.socket) {

@@ -76,14 +76,14 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
     }
     let flags = ioctl_getflags(file);
     if flags.is_ok_and(|it| it.intersects(IFlags::IMMUTABLE | IFlags::APPEND)) {
-        let words = "not even root may change it: run chattr -i -a on it first";
+        let words = "not even root may change the file: run chattr -i -a on the file first";
         add(Code::Immutable, words.to_owned());
     }
     if fstatvfs(folder).is_ok_and(|it| it.f_flag.contains(StatVfsMountFlags::RDONLY)) {
-        let words = "its file system is mounted read-only";
+        let words = "the file system is mounted read-only";
         add(Code::ReadOnly, words.to_owned());
     } else if !folder.takes_files() {
-        let words = "this user may not create a file in its folder: run looptax as root, or as the folder's owner";
+        let words = "this user may not create a file in the folder: run looptax as root, or as the folder's owner";
         add(Code::FolderClosed, words.to_owned());
     }
     if let Some(program) = manager(&original.bytes) {
@@ -94,12 +94,12 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
         add(Code::Managed, words);
     }
     if let Some(package) = package_of(Path::new("/var/lib/dpkg/info"), &original.path) {
-        let words = format!("it belongs to the package {package}, whose upgrade will ask which file to keep");
+        let words = format!("the file belongs to the package {package}, whose upgrade will ask which file to keep");
         add(Code::Conffile, words);
     }
     if let Some(root) = git_tree(&original.path) {
         let words = format!(
-            "it is in the git work tree {}: the next deployment from there brings the old lines back",
+            "the file is in the git work tree {}: the next deployment from there brings the old lines back",
             root.display()
         );
         add(Code::GitTree, words);

@@ -53,7 +53,7 @@ fn replace_and(
         }
     };
     let failed = |what| move |source: io::Error| SwitchError::Stage { path: original.path.clone(), what, source };
-    let made = folder.create(&part, 0o600).map_err(failed("its folder does not accept a new file"))?;
+    let made = folder.create(&part, 0o600).map_err(failed("the folder does not accept a new file"))?;
     if let Err((what, error)) = stage((folder, file), made, new) {
         // Even if the part file cannot be removed, the target file is unchanged.
         let _gone = folder.remove(&part);
@@ -65,17 +65,17 @@ fn replace_and(
 /// Fills the new file and writes it to disk. The error names the action that failed.
 fn stage((folder, old): (&Folder, &File), mut file: File, new: &[u8]) -> Result<(), (&'static str, io::Error)> {
     let failed = |what| move |source| (what, source);
-    file.write_all(new).map_err(failed("it was not written completely"))?;
+    file.write_all(new).map_err(failed("the file was not written completely"))?;
     let stat = fstat(old).map_err(|error| ("the old file cannot be inspected", error.into()))?;
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     fchown(&file, Some(owner), Some(group))
         .map_err(|error| ("its owner cannot be set to that of the old file", error.into()))?;
     // A configuration file does not need the setuid and setgid bits, so they are not copied.
     fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777))
-        .map_err(|error| ("its permissions cannot be set", error.into()))?;
-    copy_attributes(old, &file).map_err(failed("its attributes cannot be kept"))?;
-    file.sync_all().map_err(failed("it could not be flushed to the disk"))?;
-    folder.sync().map_err(failed("its folder could not be flushed to the disk"))
+        .map_err(|error| ("the new file's permissions cannot be set", error.into()))?;
+    copy_attributes(old, &file).map_err(failed("the old file's attributes cannot be copied"))?;
+    file.sync_all().map_err(failed("the new file could not be flushed to the disk"))?;
+    folder.sync().map_err(failed("the folder could not be flushed to the disk"))
 }
 
 /// Gives `to` the attributes of `from` (access lists, labels, user attributes), and removes attributes that `to` has

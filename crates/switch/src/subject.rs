@@ -56,7 +56,7 @@ fn of_units(wish: Wish<'_>, other: &Path, survey: &Survey) -> Result<Subject, Fa
     if wish.path.parent() != other.parent() {
         return Err(Failure::usage(
             "the two units are in different folders: looptax cannot tell whether one manager starts both",
-            "pass two units of one folder",
+            "pass two units in the same folder",
         ));
     }
     let own = Wish { other: None, ..wish };

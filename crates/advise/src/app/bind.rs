@@ -381,7 +381,11 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
         unspoken: lookup.unspoken,
         takes: lookup.takes,
         fails: lookup.fails && !differs,
-        why: if differs { format!("{said}; other applications that may read it use another transport") } else { said },
+        why: if differs {
+            format!("{said}; other applications that may read this file use another transport")
+        } else {
+            said
+        },
         credentials: lookup.credentials,
         signs: told_by.collect(),
         bound: readers,

@@ -158,7 +158,8 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) 
         advice.push(SET_ELSEWHERE.to_owned());
     }
     if has_unfit(app, fields) {
-        let words = "its settings cannot contain this path: create the socket where its driver looks for one";
+        let words = "the application's settings cannot contain this path: create the socket at the path that the \
+            driver uses by default";
         advice.push(words.to_owned());
     }
     let told = carrier.map(|it| &it.advice).into_iter().chain([&app.advice]);

@@ -153,7 +153,7 @@ fn doubt_of_host(bound: &Bound) -> Option<&'static str> {
     let has_scheme = host.split_once("://").is_some_and(|it| !matches!(it.0, "tcp" | "unix"));
     let is_number = host.bytes().all(|it| it.is_ascii_digit()) && !host.is_empty();
     if has_port && !is_read || has_scheme || is_number {
-        return Some("its host is more than a name, and its driver may read it differently");
+        return Some("the host is more than a name, and the driver may read the host differently");
     }
     None
 }

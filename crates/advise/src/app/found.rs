@@ -198,7 +198,7 @@ impl Found {
         names.dedup();
         let from = Some(self.taken.join(" and ")).filter(|it| !it.is_empty())?;
         Some(match &*names {
-            [] => format!("its settings are in {from}, which no other container in the file uses"),
+            [] => format!("the settings are in {from}, which no other container in the file uses"),
             names => {
                 let is_in_pod = self.inside.as_ref().is_some_and(Inside::is_in_pod);
                 let podman = if is_in_pod {
@@ -209,7 +209,7 @@ impl Found {
                 };
                 let names = names.join(", ");
                 format!(
-                    "{names} from {from}: looptax leaves that unchanged; the container's own environment takes \
+                    "{names} from {from}: looptax leaves these unchanged; the container's own environment takes \
                      precedence{podman}"
                 )
             }

@@ -449,13 +449,13 @@ fn bound(kind: Option<Kind>, roles: &BTreeMap<Role, usize>, context: &Context<'_
     let says_more = |dsn: &str| !dsn.contains("host=") || ["port=", "_socket="].iter().any(|it| dsn.contains(it));
     let reads_more = |it: &Setting| matches!(&it.value, Value::Text(text) if text.contains("mysql_read_default"));
     let doubt = match kind {
-        _ if pdo.is_some_and(reads_more) => Some("its DSN names an option file"),
+        _ if pdo.is_some_and(reads_more) => Some("the DSN names an option file"),
         _ if dsn.is_some_and(says_more) => Some("the program builds its DSN from parts"),
         _ if is_nowhere => Some("without a host some drivers use the usual socket, others TCP"),
-        None => Some("its settings do not give the kind of server"),
+        None => Some("the settings do not show the kind of server"),
         Some(Kind::Mysql) if is_local && !is_pdo => Some("for localhost some drivers use the socket, others TCP"),
         Some(_) if has_socket && roles.contains_key(&Role::Host) && !is_pdo => {
-            Some("the program decides whether the host or the socket counts")
+            Some("the program decides whether it uses the host or the socket")
         }
         Some(_) => None,
     };

@@ -61,7 +61,7 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
         return Lookup::unknown(doubt.clone());
     }
     if let Some(name) = unproved_socket(bound) {
-        return Lookup::unknown(format!("looptax does not know whether its program reads `{name}`"));
+        return Lookup::unknown(format!("looptax does not know whether the program reads `{name}`"));
     }
     match text(Role::Url) {
         Some(Ok(it)) if !it.is_empty() => {
@@ -149,13 +149,13 @@ fn look_up_url(app: &App, text: &str, (user, password): (Asked, Asked), beside: 
             unspoken = Some(it);
             (None, host, socket)
         }
-        None => return Lookup::unknown("looptax cannot read its URL".to_owned()),
+        None => return Lookup::unknown("looptax cannot read the URL".to_owned()),
     };
     if app.socket_rule == SocketRule::Wins && socket.is_none() {
         match beside {
             Some(Ok(path)) if names_a_socket(&path) => socket = Some(PathBuf::from(path)),
             Some(Err(why)) => {
-                return Lookup::unknown(format!("its socket setting is {why}"));
+                return Lookup::unknown(format!("the socket setting is {why}"));
             }
             _ => {}
         }
@@ -202,7 +202,7 @@ fn taken_by_url(app: &App, text: &str, host: Option<&str>, socket: &mut Option<P
     };
     if needs_localhost && !is_local && socket.take().is_some() {
         let host = host.unwrap_or_default();
-        let why = format!("the socket in the URL is ignored: its host is {host}, not localhost");
+        let why = format!("the socket in the URL is ignored, because the URL's host is {host}, not localhost");
         return (Takes::Tcp, why);
     }
     match (socket, host) {

@@ -45,13 +45,13 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let is_conditional = matches!(app.socket_rule, SocketRule::Localhost | SocketRule::Loopback);
     let has_more = written.hostaddr.is_some() || is_conditional && written.socket.is_some();
     if text.contains(',') && has_more {
-        return Err("it names several hosts together with a socket or `hostaddr`, and looptax has not tested how its \
-                    driver reads that"
+        return Err("several hosts are given together with a socket or `hostaddr`, and looptax has not tested how \
+                    the driver reads that"
             .to_owned());
     }
     let text = one_of(app, text)?;
     if app.kind == Kind::Mongodb && !text.starts_with('/') && text.contains(['/', ',']) {
-        return Err("its host is a set of servers, and its driver may connect to any of them".to_owned());
+        return Err("the host is a set of servers, and the driver may connect to any of them".to_owned());
     }
     let split = split(app, text);
     let port = split.port.or(written.port).unwrap_or_default().trim();
@@ -94,15 +94,22 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let (takes, why) = match (host_socket, own_setting, scheme.as_deref()) {
         (None, _, Some("tcp")) if app.kind == Kind::Mysql => (Takes::Tcp, "its protocol is tcp".to_owned()),
         (None, _, Some("socket")) if app.kind == Kind::Mysql && !is_local => {
-            return Err(format!("its protocol is socket, but its host is `{text}`: programs read this differently"));
+            return Err(format!(
+                "the protocol is `socket`, but the host is `{text}`: programs differ in how they \
+                read this"
+            ));
         }
-        (Some(_), ..) if !is_local && host.is_some() => {
-            (Takes::Tcp, format!("a socket after a host that is not localhost is ignored: `{text}` stays on TCP"))
-        }
+        (Some(_), ..) if !is_local && host.is_some() => (
+            Takes::Tcp,
+            format!(
+                "the socket is ignored, because the host before it is not localhost: `{text}` \
+                stays on TCP"
+            ),
+        ),
         (Some(path), ..) => of_socket(path),
         (None, Some(_), _) if is_conditional && !is_local && host.is_some() => (
             Takes::Tcp,
-            format!("the socket setting is ignored: it counts only with the host localhost, not with `{text}`"),
+            format!("the socket setting is ignored: it applies only to the host localhost, not to `{text}`"),
         ),
         (None, Some(path), _) if is_local || !is_conditional => of_socket(path),
         (None, _, _) => by_host(app, host.as_deref()).ok_or_else(|| {
@@ -139,7 +146,7 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if !is_store(app) || app.format.proxy().is_some() {
         return None;
     }
-    let not_tried = |what: String| Some(format!("looptax has not tested its driver with {what}"));
+    let not_tried = |what: String| Some(format!("looptax has not tested the driver with {what}"));
     let text = without_login(text);
     let is_usual = split.host.eq_ignore_ascii_case("localhost") && split.host != "localhost";
     if is_usual && app.localhost.is_some_and(|it| it != Takes::Tcp) {
@@ -228,7 +235,7 @@ fn is_store(app: &App) -> bool {
 fn unresolvable(app: &App, host: &str) -> Option<String> {
     let has_port = host.rsplit_once(':').is_some_and(|(name, port)| !name.contains(':') && port.parse::<u16>().is_ok());
     let is_none = app.bare_ip && (host.starts_with('[') || has_port);
-    is_none.then(|| format!("its driver reads `{host}` as a host name, and no host has that name"))
+    is_none.then(|| format!("the driver reads `{host}` as a host name, and no host has that name"))
 }
 
 /// Returns the host that is used. Of a list in libpq's form this is the first host, if all hosts use the same
@@ -239,7 +246,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
         let first = hosts.next().unwrap_or_default();
         return match hosts.next() {
             None => Ok(first),
-            Some(_) => Err("its host is a list, and its driver may try any of them first".to_owned()),
+            Some(_) => Err("the host is a list, and the driver may try any host of it first".to_owned()),
         };
     }
     if !text.contains(',') {
@@ -248,7 +255,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     if !app.host_is.contains(&HostForm::Abstract) {
         let is_sql = matches!(app.kind, Kind::Mysql | Kind::Postgres);
         return if is_sql {
-            Err("looptax has not tested its driver with a list of hosts".to_owned())
+            Err("looptax has not tested the driver with a list of hosts".to_owned())
         } else {
             Ok(text)
         };
@@ -257,7 +264,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     let first = hosts.next().unwrap_or_default();
     let is_path = |it: &str| it.starts_with(['/', '@']);
     if hosts.any(|it| is_path(it) != is_path(first)) {
-        return Err(format!("its host is a list, and its driver tries each until one answers: `{text}`"));
+        return Err(format!("the host is a list, and the driver tries each host until one answers: `{text}`"));
     }
     Ok(first)
 }
@@ -281,7 +288,7 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
     if app.host_is.contains(&HostForm::PortColon) && split.socket.is_none() {
         // The driver uses the text before the first slash as the host. This text is empty.
         let why = format!(
-            "`{text}` is only a path, which its program does not accept as a host: it ignores the path and uses the \
+            "`{text}` is only a path, which the program does not accept as a host: it ignores the path and uses the \
              usual socket"
         );
         return Some(Place {
@@ -294,11 +301,11 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
         });
     }
     let why = if path.starts_with('@') {
-        format!("its driver reads `{text}` as a host name: only libpq supports abstract sockets")
+        format!("the driver reads `{text}` as a host name: only libpq supports abstract sockets")
     } else if app.host_is.contains(&HostForm::Colon) {
-        format!("`{text}` is only a path, which its program does not accept as a host: write localhost:{path}")
+        format!("`{text}` is only a path, which the program does not accept as a host: write localhost:{path}")
     } else {
-        format!("its driver reads `{text}` as a host name, and no host has that name")
+        format!("the driver reads `{text}` as a host name, and no host has that name")
     };
     Some(Place { host: None, port, socket: Some(PathBuf::from(path)), takes: Takes::Tcp, why, fails: true })
 }
@@ -311,7 +318,7 @@ pub(crate) fn folder_of(path: &str) -> Option<(String, u16)> {
 }
 
 pub(crate) fn wants_folder(path: &str, port: u16) -> String {
-    format!("`{path}` is the socket's file, but its driver needs the folder: it looks for {path}/{POSTGRES_FILE}{port}")
+    format!("`{path}` is the socket's file, but the driver needs the folder: it looks for {path}/{POSTGRES_FILE}{port}")
 }
 
 /// Returns the reason if the driver does not use a path as host because of this port.
@@ -323,7 +330,7 @@ fn wrong_port(app: &App, text: &str, port: Option<u16>) -> Option<String> {
     };
     let is_marked = text.starts_with("unix:") && app.path_port != PathPort::Zero;
     (is_port_wrong && !is_marked).then(|| {
-        "a path works only with port 0; with this port its driver reads the path as a host name and fails".to_owned()
+        "a path works only with port 0; with this port the driver reads the path as a host name and fails".to_owned()
     })
 }
 

@@ -143,7 +143,7 @@ fn plain(name: &str) -> String {
 pub fn read(source: &Source<'_>) -> Reading {
     if source.bytes.len() > MOST_BYTES {
         let what = format!(
-            "looptax did not read it: it has more than {MOST_BYTES} bytes, more than any configuration file needs"
+            "looptax did not read the file: it has more than {MOST_BYTES} bytes, more than any configuration file needs"
         );
         let mut reading = Reading::default();
         reading.problems.push(Problem { line: None, what });

@@ -189,7 +189,7 @@ pub(crate) fn doubt_unclear(settings: &mut [Setting]) {
     }
 }
 
-const UNENCODED: &str = "ambiguous: it may be a login with a `/`, `?` or `#` that is not percent-encoded";
+const UNENCODED: &str = "ambiguous: the URL may contain a login with a `/`, `?` or `#` that is not percent-encoded";
 
 /// Whether the password in a server's URL may contain a character that ends the authority of a URL. If so, the text
 /// that a driver uses as the host may be a part of the password.

@@ -54,7 +54,7 @@ enum Authority {
 pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
     let form = Form::of(text);
     if text.starts_with("mongodb+srv:") {
-        return Some("its hosts come from DNS".to_owned());
+        return Some("the hosts come from DNS".to_owned());
     }
     if let Some(why) = host_of(text).and_then(|host| odd_host(app, host)) {
         return Some(why);
@@ -71,13 +71,13 @@ pub(super) fn unproved(app: &App, text: &str) -> Option<String> {
         let is_login = text.contains('@');
         let is_own = || forms_of(app).any(|it| Form::of(&it).authority == Authority::Empty);
         let is_said = form.authority == Authority::Host || app.nowhere.is_some() && (!is_login || is_own());
-        return (!is_said).then(|| "looptax has not tested its driver with a URL that has no host".to_owned());
+        return (!is_said).then(|| "looptax has not tested the driver with a URL that has no host".to_owned());
     }
     let is_known = forms_of(app).any(|it| Form::of(&it) == form);
     (!is_known).then(|| match &*form.keys {
-        [] => "its URL gives the address in a form that looptax has not tested with its driver".to_owned(),
+        [] => "the URL has the address in a form that looptax has not tested with the driver".to_owned(),
         keys => {
-            format!("looptax has not tested whether its driver reads `{}` in a URL with this host", keys.join("`, `"))
+            format!("looptax has not tested whether the driver reads `{}` in a URL with this host", keys.join("`, `"))
         }
     })
 }
@@ -90,14 +90,14 @@ fn forms_of(app: &App) -> impl Iterator<Item = String> {
 
 /// Returns the reason if drivers disagree about a path in a URL.
 fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
-    let not_tried = |what: &str| Some(format!("looptax has not tested its driver with {what}"));
+    let not_tried = |what: &str| Some(format!("looptax has not tested the driver with {what}"));
     let values = Query::from_text(text).pairs().filter(|it| PLACE_NAMES.contains(&&*it.name()));
     let values: Vec<_> = values.collect();
     if values.iter().any(|it| it.value().starts_with('@')) || form.family == "go" && text.contains("unix(@") {
         return not_tried("an abstract name in a URL");
     }
     if values.iter().any(|it| it.value().contains('%')) {
-        return not_tried("the percent signs in its path");
+        return not_tried("the percent signs in the path");
     }
     // Java's drivers do not decode the query, and Redis clients do not decode the path.
     let is_as_it_stands = text.starts_with("jdbc:") && values.iter().any(|it| it.text.contains('%'));
@@ -105,11 +105,11 @@ fn odd_path(app: &App, text: &str, form: &Form) -> Option<String> {
     let is_path =
         is_socket_scheme(&form.family) || matches!(form.authority, Authority::Behind) || form.family == "path";
     if is_as_it_stands || is_path && path.contains('%') {
-        return not_tried("the percent signs in its path");
+        return not_tried("the percent signs in the path");
     }
     let is_unfit = |c: char| app.unfit.contains(c) || c == ' ';
     if is_path && path.contains(is_unfit) {
-        return not_tried("the special characters in its path");
+        return not_tried("the special characters in the path");
     }
     if form.family == "go" && text.contains("unix()") {
         return not_tried("an empty socket");

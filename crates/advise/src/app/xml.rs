@@ -35,7 +35,7 @@ pub(crate) fn read(text: &str) -> Read {
                 None
             }
             Ok(_) => None,
-            Err(_) => Some("it is not XML from this line on"),
+            Err(_) => Some("the file is not XML from this line on"),
         };
         let is_too_much = walk.open.len() > MOST_DEPTH || walk.settings.len() >= MOST_SETTINGS;
         let too_much = "nested too deeply or too long: the rest is not read";

@@ -44,7 +44,7 @@ pub(crate) fn read(text: &str) -> Read {
             Err(error) => {
                 problems.push(Problem {
                     line: Some(error.marker().line()),
-                    what: "it is not YAML from this line on".to_owned(),
+                    what: "the file is not YAML from this line on".to_owned(),
                 });
                 break;
             }

@@ -43,8 +43,8 @@ pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol)
         Listener::Process(name) if is_temporary(socket) => {
             let what = format!("{name} listens on `{socket}` in its own folder: {client} does not see `{missing}`");
             point(PointCode::SocketNotVisible, what).with_next(
-                "with PrivateTmp=true a service has its own /tmp: let the server make its socket below /run \
-                 (RuntimeDirectory= of its unit)",
+                "with PrivateTmp=true a service has its own /tmp: configure the server to make its socket below \
+                 /run (RuntimeDirectory= of its unit)",
             )
         }
         Listener::Process(name) => {
@@ -67,11 +67,12 @@ pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol)
 
 fn hidden(socket: &str) -> &'static str {
     if is_temporary(socket) {
-        "a service with PrivateTmp=true has its own /tmp: let the server make its socket below /run \
-         (RuntimeDirectory= of its unit), which both see; `looptax find` shows what hides it from which program"
+        "a service with PrivateTmp=true has its own /tmp: configure the server to make its socket below /run \
+         (RuntimeDirectory= of its unit), which both programs see; `looptax find` shows what hides the socket from \
+         which program"
     } else {
         "the client sees other folders (container, chroot, a mount namespace): make the socket's folder visible to \
-         it; `looptax find` shows what hides it from which program"
+         the client; `looptax find` shows what hides the socket from which program"
     }
 }
 
@@ -104,10 +105,9 @@ fn instead(absence: &Absence, socket: &str, protocol: Protocol) -> String {
         );
     }
     if !absence.others.is_empty() {
-        return "pass the socket that you mean: `looptax find` shows the server of each of them".to_owned();
+        return "pass the socket that you mean: `looptax find` shows the server of each socket".to_owned();
     }
-    "start the server, or find out where it creates its socket: `looptax find` lists the sockets of all servers"
-        .to_owned()
+    "start the server, or find out which socket it creates: `looptax find` lists the sockets of all servers".to_owned()
 }
 
 #[cfg(test)]

@@ -33,20 +33,20 @@ fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>)
                 let what = format!("over the socket libpq refuses the server, whose process runs as `{user}`");
                 made(Some(false), what, "read the parameter and the process").with_next(format!("set it to `{user}`"))
             }
-            None => made(
-                None,
-                "looptax cannot see which user the server's process runs as".to_owned(),
-                "read the parameter",
-            )
-            .with_next("run looptax as root"),
+            None => {
+                made(None, "looptax cannot determine the user of the server's process".to_owned(), "read the parameter")
+                    .with_next("run looptax as root")
+            }
         },
         OverSocket::Methods => match method {
             Some(method) if condition.admits_method(method) => {
                 made(Some(true), format!("over the socket the server's method is `{method}`"), METHOD_ASKED)
             }
             Some(method) => {
-                let what =
-                    format!("over the socket the server's method is `{method}`, and libpq 16 and later refuse that");
+                let what = format!(
+                    "over the socket the server's method is `{method}`, and libpq 16 and later refuse that \
+                        method"
+                );
                 made(Some(false), what, METHOD_ASKED).with_next(
                     "in the server's pg_hba.conf, give the `local` line the method of the line for TCP; or remove the \
                      parameter",
@@ -54,15 +54,17 @@ fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>)
             }
             None => made(
                 None,
-                "looptax does not know the server's method over the socket, because it did not log in there".to_owned(),
+                "looptax does not know the server's method over the socket, because it did not log in over the \
+                socket"
+                    .to_owned(),
                 "read the parameter",
             )
-            .with_next("give user and password, so that looptax can try a login"),
+            .with_next("pass user and password: looptax then tries a login"),
         },
         OverSocket::FailsUnless(_) | OverSocket::Same | OverSocket::Place | OverSocket::Ignored => made(
             Some(false),
-            "with it libpq refuses every connection over a socket".to_owned(),
-            "read the parameter; libpq 13 to 18 do so",
+            "with this parameter libpq refuses every connection over a socket".to_owned(),
+            "read the parameter; libpq 13 to 18 refuse such connections",
         )
         .with_next(format!(
             "remove `{written}` from the connection over the socket: data sent over the socket does not \

@@ -82,15 +82,17 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
             format!("{client} does not see `{path}`"),
         )
         .with_next(if is_temporary(socket) {
-            "a service with PrivateTmp=true has its own /tmp: let the server make its socket below /run \
-             (RuntimeDirectory= of its unit), which both see; `looptax find` shows what hides it from which program"
+            "a service with PrivateTmp=true has its own /tmp: configure the server to make its socket below /run \
+             (RuntimeDirectory= of its unit), which both programs see; `looptax find` shows what hides the socket \
+             from which program"
         } else {
-            "if the server does not listen there yet, change its configuration and restart it first; if it does, the \
-             client sees other folders (container, chroot, PrivateTmp): make the socket's folder visible to it; \
-             `looptax find` shows what hides it from which program"
+            "if the server does not listen on that socket yet, change the server's configuration and restart it \
+             first; if the server already listens, the client sees other folders (container, chroot, PrivateTmp): \
+             make the socket's folder visible to the client; `looptax find` shows what hides the socket from which \
+             program"
         }),
         End::NotASocket => point(PointCode::NotASocket, Outcome::Fail, format!("`{socket}` is not a socket"))
-            .with_next("give the server's socket with --socket"),
+            .with_next("pass the server's socket with --socket"),
         End::Refused => point(PointCode::SocketDeserted, Outcome::Fail, format!("no process listens on `{socket}`"))
             .with_next("start the server; a socket left behind by a crash is replaced when the server starts"),
         End::Full => point(
@@ -100,17 +102,20 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
                 "the connection queue of `{socket}` is full at the moment: a client that does not wait gets EAGAIN"
             ),
         )
-        .with_next("raise the server's backlog and net.core.somaxconn, or let the client keep its connections open"),
+        .with_next(
+            "raise the server's backlog and net.core.somaxconn, or configure the client to keep its \
+            connections open",
+        ),
         End::TooLong { bytes, most } => point(
             PointCode::PathTooLong,
             Outcome::Fail,
             format!("the path has {bytes} bytes, the kernel accepts {most}"),
         )
-        .with_next("use a symbolic link to it in a folder with a short name"),
+        .with_next("use a symbolic link to the socket in a folder with a short name"),
         End::Confined => point(
             PointCode::ConfinementDenies,
             Outcome::Fail,
-            format!("the permissions allow it, but {client} was denied: SELinux or AppArmor"),
+            format!("the permissions allow the connection, but SELinux or AppArmor denied it to {client}"),
         )
         .with_next("look for the denial: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
         End::Failed { why } => point(
@@ -135,9 +140,9 @@ fn own_lines(protocol: Protocol, user: &str) -> Option<String> {
              its socket as it is, and a chmod lasts only until the restart"
         )),
         Protocol::Http => Some(format!(
-            "let its server make it for a group that {user} is in, and restart the server: Gunicorn `umask = 0o007` \
-             and `group`, Puma `?umask=0007` after the path, uWSGI `chmod-socket = 660` and `chown-socket`; a chmod \
-             lasts only until the restart"
+            "configure the server to create its socket for a group that {user} is in, and restart the server: \
+             Gunicorn `umask = 0o007` and `group`, Puma `?umask=0007` after the path, uWSGI `chmod-socket = 660` \
+             and `chown-socket`; a chmod lasts only until the restart"
         )),
         _ => None,
     }
@@ -171,13 +176,14 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         point.with_next(lines)
     } else if is_powerful && !is_socket {
         point.with_next(format!(
-            "let the server make its socket in a separate folder below /run; no user should join the group {} for it",
+            "configure the server to make its socket in a separate folder below /run; do not add a user to the \
+            group {} for this",
             step.group
         ))
     } else if is_powerful && own_lines.is_none() {
         point.with_next(format!(
-            "let the server make `{}` with a group that is used only for this, and add {user} to that group{}; no user \
-             should join the group {} for it",
+            "configure the server to make `{}` with a group that is used only for this, and add {user} to that \
+             group{}; do not add a user to the group {} for this",
             step.path,
             by_setting(protocol),
             step.group
@@ -185,20 +191,20 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
     } else if may_join {
         point
             .with_next(format!(
-                "join the group below and restart the client (a reload is not enough: groups are read at its start); \
-                 every program of {user} then gets all rights of {}",
+                "join the group below and restart the client (a reload is not enough: a process gets its groups \
+                 when it starts); every program of {user} then gets all rights of {}",
                 step.group
             ))
             .with_steps(StepPlace::Shell, [format!("usermod -aG {} {user}", step.group)])
     } else if is_socket {
         point.with_next(format!(
-            "let the server make its socket with mode 0770 and a group that {user} is in; a chmod lasts only until \
-             its restart"
+            "configure the server to make its socket with mode 0770 and a group that {user} is in; a chmod lasts \
+             only until the server restarts"
         ))
     } else {
         point
             .with_next(
-                "give the client search permission as below, or keep the socket in a folder that others may search",
+                "give the client search permission as below, or move the socket to a folder that every user may search",
             )
             .with_steps(StepPlace::Shell, [format!("setfacl -m u:{user}:x {}", quoted(&step.path))])
     }

@@ -35,18 +35,19 @@ pub fn same_server(tcp: Option<&str>, unix: Option<&str>, how: &str) -> Point {
     let point = |code, outcome, what: String| Point::new(Topic::SameServer, code, outcome, what, how);
     match (tcp, unix) {
         (Some(tcp), Some(unix)) if tcp == unix => {
-            point(PointCode::ServerSame, Outcome::Pass, "both lead to the same server".to_owned())
+            point(PointCode::ServerSame, Outcome::Pass, "TCP and the socket lead to the same server".to_owned())
         }
         (Some(tcp), Some(unix)) => point(
             PointCode::ServersDiffer,
             Outcome::Fail,
             format!("two servers: over TCP {tcp}, over the socket {unix}"),
         )
-        .with_next("find out which of them the application uses: `looptax find` lists both"),
+        .with_next("find out which of the two servers the application uses: `looptax find` lists both"),
         _ => point(
             PointCode::ServerSameUnknown,
             Outcome::Unknown,
-            "looptax cannot tell without a login over TCP and over the socket".to_owned(),
+            "without a login over TCP and over the socket, looptax cannot tell whether both lead to the same server"
+                .to_owned(),
         ),
     }
 }
@@ -63,8 +64,11 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
     let room = backlog.saturating_add(1);
     let point = |code, outcome, what: String| Point::new(Topic::Backlog, code, outcome, what, how);
     let Some(n) = n_connections else {
-        let what = format!("{room} connections may wait on the socket; looptax does not know how many arrive together");
-        let next = "pass the number with --connections: the application's workers times the connections of each";
+        let what = format!(
+            "{room} connections may wait on the socket; looptax does not know how many connections \
+            arrive together"
+        );
+        let next = "pass the number with --connections: the application's workers times the connections of each worker";
         return point(PointCode::BacklogUnknown, Outcome::Note, what).with_next(next);
     };
     if n <= room {
@@ -72,13 +76,17 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
         return point(PointCode::BacklogEnough, Outcome::Pass, what);
     }
     let (code, outcome, becomes) = if clients.is_empty() {
-        let words =
-            "; beyond that, connect(2) fails with EAGAIN for a client that does not wait, while TCP tries again";
+        let words = "; if more connections wait, connect(2) on the socket fails with EAGAIN for a client that does not \
+            wait, while TCP tries again";
         (PointCode::BacklogShort, Outcome::Fail, words.to_owned())
     } else if clients.iter().all(|it| it.blocks) {
         (PointCode::BacklogWaits, Outcome::Note, format!("; {}", on_full_socket(clients)))
     } else {
-        let words = format!("; beyond that, clients get EAGAIN, while TCP tries again ({})", on_full_socket(clients));
+        let words = format!(
+            "; if more connections wait, clients get EAGAIN on the socket, while TCP tries again \
+            ({})",
+            on_full_socket(clients)
+        );
         (PointCode::BacklogShort, Outcome::Fail, words)
     };
     let what = format!(
@@ -109,7 +117,7 @@ pub fn confinement(confinement: &Confinement, client: &str) -> Point {
         Confinement::Unknown => point(
             PointCode::ConfinementUnknown,
             Outcome::Unknown,
-            format!("looptax cannot see whether something confines {client}"),
+            format!("looptax cannot determine whether SELinux or AppArmor confines {client}"),
         )
         .with_next("pass its process with --pid"),
     }

@@ -57,7 +57,7 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
         | Protocol::Echo => (
             PointCode::TlsNotOnSocket,
             Outcome::Note,
-            format!("{demand}, and its socket has no TLS: give the driver the socket's path instead"),
+            format!("{demand}, and the server's socket has no TLS: configure the socket's path in the driver instead"),
         ),
     };
     Some(Point::new(Topic::Tls, code, outcome, what, how).with_next(next))
@@ -70,8 +70,8 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
 /// refuses every connection, over the socket too.
 fn direct(demand: &str) -> Option<&'static str> {
     demand.to_ascii_lowercase().contains("sslnegotiation=direct").then_some(
-        "`sslnegotiation=direct` cannot stay either: libpq 17 and later refuse it, on the socket too, unless sslmode \
-         is require, verify-ca or verify-full",
+        "also remove `sslnegotiation=direct`: libpq 17 and later refuse it, on the socket too, unless sslmode is \
+         require, verify-ca or verify-full",
     )
 }
 
@@ -137,7 +137,7 @@ pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> 
     };
     let point = |sessions: &[&SealedSession], code, transport, ends: &str| {
         let what = format!(
-            "encrypted {transport} now: {}; within one machine, root can read all that TLS protects anyway",
+            "encrypted {transport} now: {}; within one machine, root can read everything that TLS protects anyway",
             counted(sessions)
         );
         let is_on_socket = code == PointCode::SessionsSealedOnSocket;
@@ -155,7 +155,7 @@ pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> 
     .collect()
 }
 
-const INSISTS: &str = "remove the setting that makes their driver insist on TLS";
+const INSISTS: &str = "remove the setting that makes the driver insist on TLS";
 
 /// Describes how to switch off TLS inside the machine, by the name of the kind of server. MariaDB's own programs have
 /// no option that affects only one transport.
@@ -165,14 +165,15 @@ const INSISTS: &str = "remove the setting that makes their driver insist on TLS"
 pub fn ends_tls(server_kind: &str, is_on_socket: bool) -> &'static str {
     match (server_kind, is_on_socket) {
         (_, true) => {
-            "MariaDB's own programs use TLS on the socket too: give them --skip-ssl with --socket, or write both into \
-             a group such as [client-mariadb_socket], which only --defaults-group-suffix=_socket reads (skip-ssl in \
-             [client-mariadb] ends TLS to other machines too); another program uses it if its settings say so"
+            "MariaDB's own programs use TLS on the socket too: pass them --skip-ssl with --socket, or write both \
+             into a group such as [client-mariadb_socket], which only --defaults-group-suffix=_socket reads \
+             (skip-ssl in [client-mariadb] turns off TLS to other machines too); other programs use TLS on the \
+             socket if their settings demand it"
         }
         ("mysql" | "mariadb" | "percona", _) => {
-            "turn TLS off for 127.0.0.1, unless the account demands it (MySQL's programs: --ssl-mode=DISABLED, \
-             MariaDB's: --skip-ssl); on the socket MySQL's programs do not use it, but MariaDB's do until they have \
-             --skip-ssl"
+            "turn TLS off for 127.0.0.1, unless the account demands TLS (MySQL's programs: --ssl-mode=DISABLED, \
+             MariaDB's: --skip-ssl); on the socket MySQL's programs do not use TLS, but MariaDB's programs do \
+             unless they get --skip-ssl"
         }
         ("postgres", _) => {
             "use the socket, on which PostgreSQL has no TLS, or set sslmode=disable for 127.0.0.1 if pg_hba.conf \
@@ -241,7 +242,7 @@ mod tests {
             ("mysql", vec![session(true, mysql)], &["insist on TLS"]),
             ("mariadb", vec![other], &["insist on TLS"]),
             ("mysql", vec![session(false, mysql)], &["on the socket MySQL's programs do not"]),
-            ("mysql", vec![session(false, maria)], &["until they have --skip-ssl"]),
+            ("mysql", vec![session(false, maria)], &["unless they get --skip-ssl"]),
             ("postgres", vec![session(false, "")], &["on which PostgreSQL has no TLS"]),
             ("mysql", vec![session(true, maria), session(false, mysql)], &["--skip-ssl with", "on the socket MySQL's"]),
         ] {

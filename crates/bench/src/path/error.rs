@@ -145,13 +145,15 @@ impl PathError {
 impl Explain for PathError {
     fn hint(&self) -> Option<String> {
         match self {
-            Self::TooLong { .. } => Some("use a shorter folder, or a short symbolic link to it".to_owned()),
+            Self::TooLong { .. } => {
+                Some("use a folder with a shorter path, or a short symbolic link to the folder".to_owned())
+            }
             Self::ConnectUnix { source, path } => Some(unix_hint(source, path)),
             Self::ConnectTcp { source, address } => Some(tcp_hint(source, *address)),
             Self::Protocol { action, source, .. } if *action == ASK_CONNECTIONS => question_hint(source),
             error if error.is_of_plugin() => Some(
-                "check the user name and the account's plugin: if the account does not exist, MySQL asks for an \
-                 arbitrary plugin"
+                "check the user name and the account's plugin: for an account that does not exist, MySQL asks for \
+                 an arbitrary plugin"
                     .to_owned(),
             ),
             Self::Protocol { source, .. } => wire_hint(source),
@@ -163,7 +165,7 @@ impl Explain for PathError {
             }
             Self::Stranger { .. } => Some(TRUST_PEER.to_owned()),
             Self::Unproved { .. } => {
-                Some("a proxy, a port forward or a second server may answer at that address".to_owned())
+                Some("check whether a proxy, a port forward or a second server answers at that address".to_owned())
             }
             Self::Unseen { .. } => Some("run looptax as root, or as the user that runs the server".to_owned()),
             Self::NoWorker { .. } => Some("use memcached 1.6.18 or newer, which names its threads".to_owned()),
@@ -180,8 +182,8 @@ impl Explain for PathError {
 }
 
 /// The hint if nothing proves which process is at the other end.
-pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show the listening process; --trust-peer logs in anyway, and \
-    that process gets the password";
+pub const TRUST_PEER: &str = "`ss -xlp` and `ss -tlnp` show the listening process; with --trust-peer looptax logs \
+    in anyway, and that process gets the password";
 
 pub(crate) const LOG_IN: &str = "log in";
 
@@ -195,9 +197,9 @@ pub(crate) const ASK_CONNECTIONS: &str = "ask the server about our connections";
 fn question_hint(source: &WireError) -> Option<String> {
     match source {
         WireError::Server { code, .. } if code == "NOPERM" => Some(
-            "INFO and CLIENT LIST prove that both transports lead to one server: allow them to this user (ACL SETUSER \
-             NAME +info +client|list), or run looptax as root, which asks the kernel instead; `looptax check` needs \
-             neither"
+            "looptax uses INFO and CLIENT LIST to prove that both transports lead to one server: allow this user \
+             these commands (ACL SETUSER NAME +info +client|list), or run looptax as root: it then asks the kernel \
+             instead; `looptax check` needs neither"
                 .to_owned(),
         ),
         _ => wire_hint(source),
@@ -207,22 +209,22 @@ fn question_hint(source: &WireError) -> Option<String> {
 fn unix_hint(source: &io::Error, path: &std::path::Path) -> String {
     match source.kind() {
         io::ErrorKind::NotFound => {
-            "is the server running, and does it listen on this socket? `ss -xl` lists sockets; a container sees only \
-             folders that are mounted into it (`-v FOLDER:FOLDER`)"
+            "check that the server is running and listens on this socket: `ss -xl` lists sockets; a container sees \
+             only folders that are mounted into it (`-v FOLDER:FOLDER`)"
                 .to_owned()
         }
         io::ErrorKind::PermissionDenied => format!(
-            "the user needs write permission on the socket and search permission on every \
-             folder above it: `namei -l {}`",
+            "give the user write permission on the socket and search permission on every folder above it; to see \
+             the permissions: `namei -l {}`",
             path.display()
         ),
         io::ErrorKind::ConnectionRefused => {
-            "the file exists, but no process listens on it: it is left from a server that has ended; `ss -xl` lists \
-             sockets"
+            "start the server: the socket's file exists, but no process listens on it, because the server that made \
+             it has ended; `ss -xl` lists sockets"
                 .to_owned()
         }
         io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut => {
-            "the server's backlog is full, or the server does not accept connections: is it hung?".to_owned()
+            "check whether the server hangs: its backlog is full, or it does not accept connections".to_owned()
         }
         _ => "`ss -xl` lists listening sockets".to_owned(),
     }
@@ -232,9 +234,11 @@ fn tcp_hint(source: &io::Error, address: SocketAddr) -> String {
     match source.raw_os_error() {
         Some(number) if number == rustix::io::Errno::ADDRNOTAVAIL.raw_os_error() => no_port_hint(LocalPorts::read()),
         Some(number) if number == rustix::io::Errno::NOSYS.raw_os_error() => {
-            "no process answers for the arm redirect: looptax's process looptax-beside is no longer running".to_owned()
+            "run the command again: looptax's process looptax-beside, which serves the arm redirect, is no longer \
+            running"
+                .to_owned()
         }
-        _ => format!("does a server listen on port {}? `ss -tln` lists ports", address.port()),
+        _ => format!("check that a server listens on port {}: `ss -tln` lists ports", address.port()),
     }
 }
 
@@ -256,22 +260,26 @@ fn wire_hint(source: &WireError) -> Option<String> {
         WireError::Server { message, .. } if message.contains("max number of clients") => server_hint("1040"),
         WireError::Server { code, .. } => server_hint(code),
         WireError::EndsConnection { .. } => Some(
-            "looptax proves a transport on a connection that stays open: enable keep-alive (gunicorn: `--worker-class \
-             gthread`; its sync workers do not have this setting)"
+            "looptax proves a transport on a connection that stays open: enable keep-alive (gunicorn: \
+             `--worker-class gthread`; gunicorn's sync workers do not support keep-alive)"
                 .to_owned(),
         ),
         WireError::ClearNotEnabled => {
-            Some("set LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN=1 to enable it, as for MySQL's own clients".to_owned())
+            Some("set LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN=1 to enable this plugin, as for MySQL's own clients".to_owned())
         }
         WireError::NoTls => Some("leave TLS out of --arms and the URL, or give the server a certificate".to_owned()),
-        WireError::Malformed { .. } => {
-            Some("is a server of another kind listening there? compare the URL's scheme with `ss -tlnp`".to_owned())
-        }
-        WireError::Timeout { .. } => Some(
-            "the server accepted the connection but does not answer: is it hung, or a server of another kind?"
+        WireError::Malformed { .. } => Some(
+            "check whether a server of another kind listens at this address: compare the URL's scheme with `ss \
+                -tlnp`"
                 .to_owned(),
         ),
-        WireError::Closed { .. } => Some("the server's log shows why it closed the connection".to_owned()),
+        WireError::Timeout { .. } => Some(
+            "check whether the server hangs or is of another kind: it accepted the connection but does not answer"
+                .to_owned(),
+        ),
+        WireError::Closed { .. } => {
+            Some("read the server's log, which shows why the server closed the connection".to_owned())
+        }
         _ => None,
     }
 }
@@ -279,16 +287,16 @@ fn wire_hint(source: &WireError) -> Option<String> {
 /// Hints for frequent error codes: MySQL's numbers, PostgreSQL's SQLSTATE, Redis's words.
 fn server_hint(code: &str) -> Option<String> {
     let hint = match code {
-        "NOAUTH" => "the server needs a password: give it in the URL, in LOOPTAX_PASSWORD, or at the prompt",
+        "NOAUTH" => "the server needs a password: pass the password in the URL, in LOOPTAX_PASSWORD, or at the prompt",
         "1045" | "1698" | "28P01" | "28000" | "WRONGPASS" => {
-            "check user and password (in the URL, LOOPTAX_PASSWORD, or the prompt); accounts may differ between \
-             socket and TCP, and one may need a client certificate, which looptax does not have: `looptax check` says \
-             more"
+            "check user and password (in the URL, LOOPTAX_PASSWORD, or the prompt); the accounts for socket and TCP \
+             may differ, and an account may need a client certificate, which looptax does not have: `looptax check` \
+             shows more"
         }
-        "1040" | "1203" | "53300" => "the server allows no more connections: lower -c or raise its limit",
-        "1049" | "3D000" => "the database in the URL does not exist",
-        "1146" | "42P01" => "the table does not exist: --workload ping needs no table",
-        "1142" | "1044" | "42501" | "NOPERM" => "the account lacks a privilege for this",
+        "1040" | "1203" | "53300" => "the server allows no more connections: lower -c, or raise the server's limit",
+        "1049" | "3D000" => "correct the URL: its database does not exist",
+        "1146" | "42P01" => "use --workload ping, which needs no table: the table does not exist",
+        "1142" | "1044" | "42501" | "NOPERM" => "grant the account the privilege for this request",
         _ => return None,
     };
     Some(hint.to_owned())

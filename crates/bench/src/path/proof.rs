@@ -51,7 +51,7 @@ pub fn prove(
         .clients
         .iter()
         .find(|client| client.connection_id == connection_id)
-        .ok_or_else(|| unproved("the server behind the baseline arm does not list this connection".to_owned()))?;
+        .ok_or_else(|| unproved("the baseline arm's server does not list this connection".to_owned()))?;
     let server_view = match (&seen.seen_as, arm) {
         (SeenAs::Socket, arm) if arm.is_unix() => "local socket".to_owned(),
         (SeenAs::SocketOf(pid), arm) if arm.is_unix() && facts.peer_pid == Some(*pid) => {

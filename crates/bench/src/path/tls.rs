@@ -87,7 +87,7 @@ impl TlsClient {
         let all = authorities.iter().map(|it| CertificateDer::from(&**it));
         let (n_read, _) = roots.add_parsable_certificates(all);
         if n_read == 0 {
-            return Err(Error::General("no certificate authority could be read".to_owned()));
+            return Err(Error::General("looptax could not read any certificate authority".to_owned()));
         }
         let builder = ClientConfig::builder_with_provider(provider()).with_safe_default_protocol_versions()?;
         let config = match checked {

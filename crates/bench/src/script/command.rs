@@ -44,7 +44,7 @@ pub(crate) fn find(source: Source<'_>, found: &str, span: Range<usize>) -> Resul
     let (what, because, instead) = match found {
         _ if is("gset") || is("aset") => (
             if is("gset") { "\\gset" } else { "\\aset" },
-            "looptax counts and checks answers, but does not keep them",
+            "looptax counts and checks answers, but does not store their values",
             "end the statement with `;` and set the variable with an expression",
         ),
         _ if is("shell") || is("setshell") => (

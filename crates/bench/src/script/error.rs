@@ -37,7 +37,7 @@ pub enum SetError {
     #[error(transparent)]
     Script(ScriptError),
     /// There is no script to choose.
-    #[error("no script is given, or all have the weight 0")]
+    #[error("no script is given, or all scripts have the weight 0")]
     NothingToRun,
     /// A file's name is missing in `a.sql@3,b.sql`.
     #[error("a file's name is missing in `{spec}`: expected `FILE[@WEIGHT][,FILE[@WEIGHT]…]`")]

@@ -100,7 +100,7 @@ impl ParseFault {
             Self::Undefined { name, nearest } => Some(
                 nearest
                     .as_deref()
-                    .map_or_else(|| format!("put `\\set {name} …` before it, or define {name}=VALUE"), meant),
+                    .map_or_else(|| format!("put `\\set {name} …` before this line, or define {name}=VALUE"), meant),
             ),
             Self::NoStatement => Some("end each SQL statement with `;`".to_owned()),
             _ => None,

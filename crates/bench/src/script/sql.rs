@@ -254,7 +254,8 @@ impl<'a, 's> Scanner<'a, 's> {
         let fault = ParseFault::Refused {
             what: "\\;",
             because: "each request holds only one statement",
-            instead: "end each statement with `;`, between \\startpipeline and \\endpipeline to send them together",
+            instead: "end each statement with `;`; to send statements together, put them between \\startpipeline \
+                and \\endpipeline",
         };
         self.source.error(self.at..self.at + 2, fault)
     }

@@ -42,12 +42,14 @@ fn names_unknown_and_refused_commands() {
     );
     check(
         "SELECT 1 \\gset x_",
-        "a.sql:1:10: looptax does not support `\\gset`: looptax counts and checks answers, but does not keep them",
+        "a.sql:1:10: looptax does not support `\\gset`: looptax counts and checks answers, but does not store their \
+        values",
         ";",
     );
     check(
         "SELECT 1 \\aset",
-        "a.sql:1:10: looptax does not support `\\aset`: looptax counts and checks answers, but does not keep them",
+        "a.sql:1:10: looptax does not support `\\aset`: looptax counts and checks answers, but does not store their \
+        values",
         ";",
     );
     check(
@@ -79,7 +81,7 @@ fn names_mistakes_in_calls_and_constants() {
     check("\\set x random", "a.sql:1:14: expected `(` after the function's name, found the end of the line", "");
     check(
         "\\set x permute(1, 2)",
-        "a.sql:1:8: looptax does not support `permute()`: its results would differ from pgbench's",
+        "a.sql:1:8: looptax does not support `permute()`: the function's results would differ from pgbench's",
         "hash",
     );
     check(
@@ -125,7 +127,12 @@ fn names_conditions_that_do_not_match() {
 #[test]
 fn names_variables_that_nobody_sets() {
     check("\\set aid 1\nSELECT :aidd;", "a.sql:2:8: the variable `aidd` is never set", "did you mean `aid`?");
-    check("SELECT :x;", "a.sql:1:8: the variable `x` is never set", "put `\\set x …` before it, or define x=VALUE");
+    check(
+        "SELECT :x;",
+        "a.sql:1:8: the variable `x` is never set",
+        "put `\\set x …` before this line, or define \
+        x=VALUE",
+    );
     check("\\set x :y\nSELECT 1;", "a.sql:1:8: the variable `y` is never set", "");
     check("\\sleep :t\nSELECT 1;", "a.sql:1:8: the variable `t` is never set", "");
 }

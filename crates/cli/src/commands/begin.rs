@@ -79,7 +79,7 @@ pub(crate) fn is_stopped_by(file: &Path) -> Result<bool, Failure> {
     own::has_file(file).map_err(|error| {
         Failure::usage(
             format!("cannot check the stop file `{}`: {error}", file.display()),
-            "choose a stop file in a folder that only this user and root can write",
+            "choose a stop file in a folder that only this user and root can write to",
         )
     })
 }

@@ -105,7 +105,7 @@ fn of_machine(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     if survey.clients.iter().any(|it| it.peer.way.is_tcp() && it.peer.process.is_none()) {
         terminal.words("only root sees the programs of other users\n");
     }
-    several(all, args, text, "looptax sees no program that is connected over TCP to a server it knows\n")
+    several(all, args, text, "looptax sees no program that is connected over TCP to a known server\n")
 }
 
 /// Returns one process for each program and account with a connection to a server over TCP. Workers with the same
@@ -232,7 +232,7 @@ fn for_whom(client: &Client, terminal: Terminal) -> String {
         return String::new();
     }
     let who = if rustix::process::geteuid().is_root() {
-        "root, which may reach more than the application"
+        "root, which may reach sockets that the application cannot reach"
     } else {
         "the user who runs looptax"
     };

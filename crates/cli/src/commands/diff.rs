@@ -34,7 +34,7 @@ pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> 
             // If this word names nothing at all, `record_of` returns a more exact error.
             record_of(other)?;
             return Err(Failure::usage(
-                format!("`{watch}` was saved by `looptax watch`, and `{other}` was not"),
+                format!("`{watch}` is a count that `looptax watch` saved, and `{other}` is not"),
                 "compare two counts (`looptax watch --save NAME`) or two runs (`looptax show` lists them)",
             ));
         }

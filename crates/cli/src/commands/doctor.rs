@@ -22,7 +22,7 @@ pub(crate) fn run(args: &DoctorArgs, terminal: Terminal) -> Result<Exit, Failure
     let stop = stop_flag()?;
     terminal.words(&format!(
         "plan: {} epochs of half a second per run; A/A runs per arm: {}; delays of 1, 3 and 10 %; two slice lengths \
-         (choose with --tests)",
+         (--tests chooses the tests)",
         args.fixed, args.runs
     ));
     let _alone = claim(terminal, args.turn.wait, &stop);

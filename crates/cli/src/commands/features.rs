@@ -65,14 +65,18 @@ fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
         (
             "a filter without no_new_privs",
             !features.needs_no_new_privileges,
-            "sudo and similar programs gain no rights under `run`",
+            "under `run`, sudo and similar programs cannot gain rights",
         ),
         (
             "calls that only a fatal signal interrupts (5.19)",
             features.has_wait_killable,
             "a signal may end a call that looptax is moving; the call starts again",
         ),
-        ("waking on the caller's core (6.6)", features.has_sync_wake_up, "`connect` under `run` takes longer"),
+        (
+            "waking a process on the caller's core (6.6)",
+            features.has_sync_wake_up,
+            "`connect` under `run` takes longer",
+        ),
         (
             "process descriptors for single threads (6.9)",
             features.has_thread_pidfd,

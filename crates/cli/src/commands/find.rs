@@ -164,10 +164,10 @@ fn fallen(switches: &[Switch], survey: &Survey) -> impl Iterator<Item = Note> {
     let fallen = fallen_back(switches, survey).into_iter();
     fallen.map(|it| Note {
         code: NoteCode::FellBack,
-        what: format!("{} uses TCP again after its switch to the socket: {} ({})", it.who, it.id, it.title),
+        what: format!("{} uses TCP again after looptax switched it to the socket: {} ({})", it.who, it.id, it.title),
         next: Some(format!(
-            "it reads another file, or was not restarted after the switch: `looptax check {}` shows where its \
-             connections come from",
+            "the program reads another file, or was not restarted after the switch: `looptax check {}` shows which \
+             file sets its connections",
             it.who.rsplit(' ').next().unwrap_or_default()
         )),
     })

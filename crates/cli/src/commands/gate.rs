@@ -158,7 +158,7 @@ fn line(comparison: &Comparison, tax: &Tax, (answer, limit): (Answer, Limit), st
     let answer = match answer {
         Answer::Within => format!("within {max_pct} %"),
         Answer::Exceeded => format!("beyond {max_pct} %"),
-        Answer::Open => format!("undecided whether that is within {max_pct} %"),
+        Answer::Open => format!("looptax cannot decide whether that is within {max_pct} %"),
     };
     let why = why_withheld(comparison, tax, style);
     let why = why.map_or_else(String::new, |why| format!(" ({why})"));

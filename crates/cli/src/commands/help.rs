@@ -55,9 +55,9 @@ const TOPICS: [Topic; 3] = [
     },
     Topic {
         name: "targets",
-        text: "Targets of a measurement. private:KIND is a private copy of an installed server, started in a scratch \
-            folder and\nremoved afterwards. echo needs no server. A URL is a running server: looptax only reads from \
-            it, unless you\npass --write. Options of `compare`:",
+        text: "Targets of a measurement. private:KIND is a private copy of an installed server, started in a \
+            scratch folder and\nremoved afterwards. echo needs no server. A URL is a running server: looptax only \
+            reads from that server, unless\nyou pass --write. Options of `compare`:",
         is_wanted: |id| OF_TARGETS.contains(&id),
     },
     Topic {

@@ -165,12 +165,12 @@ impl Server {
                 return Err(Problem::id());
             }
             if running.len() >= MOST_CALLS {
-                let words = format!("{MOST_CALLS} calls are running, which is the limit: wait until one ends");
+                let words = format!("{MOST_CALLS} calls are running, which is the limit: wait until a call ends");
                 return Ok(Some(call::refused(&words)));
             }
             if call.measures && running.iter().any(|it| it.tool == name) {
                 return Ok(Some(call::refused(
-                    "a comparison is running, and a second one would disturb it: wait until it ends",
+                    "a comparison is running, and a second comparison would disturb it: wait until the first one ends",
                 )));
             }
             running.push(Running { id: request.id.clone(), tool: tool.name, stop: Arc::clone(&stop) });

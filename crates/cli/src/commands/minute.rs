@@ -113,7 +113,7 @@ fn next(
         }
         Some((kind, Step::LeftOut)) => {
             let why = format!(
-                "the half minute was over before its turn; measure it with looptax compare \
+                "the half minute was over before looptax could measure this server; measure it with looptax compare \
                 private:{kind}"
             );
             pieces.not_measured(kind.name(), &why)

@@ -14,7 +14,7 @@ pub(super) fn check_name(command: &str, words: &[OsString]) -> Result<(), Failur
         None => Ok(()),
         Some(name) => Err(Failure::usage(
             format!("`{command}` has no option `{name}`"),
-            format!("`looptax {command} --help` lists them; put them before the program and its arguments"),
+            format!("`looptax {command} --help` lists the options; put them before the program and its arguments"),
         )),
     }
 }

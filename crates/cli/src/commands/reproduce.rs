@@ -93,10 +93,14 @@ fn folder(args: &ReproduceArgs) -> PathBuf {
 fn make(folder: &Path) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| {
         let why = match error.kind() {
-            ErrorKind::AlreadyExists => "it already has a result, or is a file".to_owned(),
+            ErrorKind::AlreadyExists => "the folder already contains a result, or is a file".to_owned(),
             _ => error.to_string(),
         };
-        Failure::usage(format!("cannot use the folder {}: {why}", folder.display()), "choose another one with --output")
+        Failure::usage(
+            format!("cannot use the folder {}: {why}", folder.display()),
+            "choose another folder with \
+            --output",
+        )
     };
     let output = Output::find_or_make(&folder.join(RESULT)).map_err(cannot)?;
     let begun = output.begin(None).map_err(cannot)?;

@@ -16,7 +16,7 @@ use crate::sys;
 use crate::terminal::{self, Terminal};
 
 /// The alternative to `--strict`, for a hint.
-const AS_IT_IS: &str = "without --strict the command runs unchanged, over TCP";
+const AS_IT_IS: &str = "leave --strict out: the command then runs unchanged, over TCP";
 
 /// Runs `run`. Each failure that keeps the program from running has its own exit code.
 pub(crate) fn run(args: &RunArgs, terminal: Terminal) -> Exit {
@@ -153,10 +153,10 @@ fn not_run(error: RedirectError) -> NotRun {
         _ => Exit::NotRun,
     };
     let hint = match exit {
-        Exit::NotFound => "install it and put it in PATH, or pass its full path",
-        Exit::NotExecutable => "check that it is a program and that you may execute it",
+        Exit::NotFound => "install the program and put it in PATH, or pass its full path",
+        Exit::NotExecutable => "check that the file is a program and that you may execute it",
         _ if matches!(error, RedirectError::Forbidden(_)) => AS_IT_IS,
-        _ => "run the command without looptax; it then uses TCP",
+        _ => "run the command without looptax; the command then uses TCP",
     };
     NotRun { failure: Failure::from(error).with_hint(hint), exit }
 }

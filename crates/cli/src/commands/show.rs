@@ -34,7 +34,7 @@ fn list(args: &ShowArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let (runs, n_unread) = open_history()?.latest(args.most)?;
     show_result(&runs, &args.json, || report::history(&runs, terminal.style()))?;
     if n_unread > 0 {
-        terminal.words(&format!("{n_unread} entries are left out, because they cannot be read\n"));
+        terminal.words(&format!("{n_unread} entries are left out, because looptax cannot read them\n"));
     }
     Ok(Exit::Done)
 }
@@ -49,9 +49,9 @@ fn forget(names: &[String], terminal: Terminal) -> Result<Exit, Failure> {
         let place = match (ours, path) {
             (Some((path, runs)), _) => {
                 runs.remove(path)?;
-                ", and its record is deleted".to_owned()
+                ", and the record is deleted".to_owned()
             }
-            (None, Some(path)) => format!("; its record stays at {}", path.display()),
+            (None, Some(path)) => format!("; the record stays at {}", path.display()),
             (None, None) => String::new(),
         };
         history.forget(&run.id)?;
@@ -79,7 +79,7 @@ fn view(names: &[String], args: &ShowArgs, terminal: Terminal) -> Result<Exit, F
     if is_data && records.len() > 1 {
         return Err(Failure::usage(
             "--json and the formats work with only one run",
-            "--html shows several on one page",
+            "--html shows several runs on one page",
         ));
     }
     if let Some(path) = &args.publish {

@@ -112,7 +112,7 @@ fn spec(args: &CompareArgs) -> Result<Spec, Failure> {
     let word = match &*args.client_like {
         [] => None,
         [word] => Some(word.as_str()),
-        _ => return Err(Failure::usage("a storm imitates only one client", "pass only one of them")),
+        _ => return Err(Failure::usage("a storm imitates only one client", "pass only one of the clients")),
     };
     let connections = if args.connections.is_empty() { CONNECTIONS.to_vec() } else { args.connections.clone() };
     if connections.iter().any(|it| !(1..=MOST_CONNECTIONS).contains(it)) {
@@ -176,13 +176,13 @@ fn refuse_others(args: &CompareArgs) -> Result<(), Failure> {
 fn plan(spec: &Spec) -> String {
     let sizes: Vec<String> = spec.connections.iter().map(u32::to_string).collect();
     let stalled = if spec.stall > Duration::ZERO {
-        format!(" while the server is stopped for {} ms", spec.stall.as_millis())
+        format!(" while looptax stops the server for {} ms", spec.stall.as_millis())
     } else {
         String::new()
     };
     format!(
-        "plan: {} storms over each arm with {} connections, which connect as {} does{stalled}; then looptax looks for \
-            the smallest queue with which no connection fails",
+        "plan: {} storms over each arm with {} connections, which connect in the same way as {}{stalled}; then \
+            looptax searches for the smallest queue with which no connection fails",
         spec.n_storms,
         sizes.join(", "),
         spec.client.library()

@@ -72,7 +72,7 @@ fn file_of(pid: u32) -> Result<PathBuf, Failure> {
             let names: Vec<String> = files.iter().map(|it| it.display().to_string()).collect();
             Err(Failure::usage(
                 format!("process {pid} has several files that looptax knows: {}", names.join(", ")),
-                format!("pass one: looptax switch FILE --pid {pid}"),
+                format!("pass one of these files: looptax switch FILE --pid {pid}"),
             ))
         }
     }
@@ -125,7 +125,7 @@ impl Doing<'_> {
             if reload.is_none() && has_remark(&switched, FileRemarkCode::JoinsGroup) {
                 return Err(Failure::usage(
                     "the application has to be restarted: it joins a group, which takes effect only at its start",
-                    "pass the command that restarts it: --reload COMMAND",
+                    "pass the command that restarts the application: --reload COMMAND",
                 ));
             }
             let line = reload.as_deref().map(Line::from);
@@ -160,7 +160,10 @@ impl Doing<'_> {
         let is_needed = subject.proof.needs_page();
         match &self.args.url {
             None if is_needed && self.args.dry_run => {
-                self.terminal.words("without --dry-run this needs a page as proof: --url http://127.0.0.1/\n");
+                self.terminal.words(
+                    "without --dry-run, looptax needs a page that proves this move: pass --url \
+                    http://127.0.0.1/\n",
+                );
             }
             None if is_needed => {
                 return Err(Failure::usage(
@@ -187,7 +190,10 @@ impl Doing<'_> {
         let bursts = subject.plan.bursts(self.args.connections)?;
         for Burst { socket, n_connections, .. } in &bursts {
             let socket = socket.display();
-            self.terminal.words(&format!("the proof opens {n_connections} connections to {socket} at the same time\n"));
+            self.terminal.words(&format!(
+                "to prove the move, looptax opens {n_connections} connections to {socket} \
+                at the same time\n"
+            ));
         }
         Ok(bursts)
     }
@@ -195,9 +201,9 @@ impl Doing<'_> {
     fn refuse_while_busy(self) -> Result<(), Failure> {
         if !self.args.patch && !self.args.dry_run && kept()?.is_busy() {
             return Err(Failure::usage(
-                "another looptax switch is running, and its proof would mistake the logins of this switch for the \
-                    application's",
-                "wait until it has ended",
+                "another looptax switch is running, and would mistake the logins of this switch for logins of its \
+                    application",
+                "wait until the other switch has ended",
             ));
         }
         Ok(())
@@ -232,7 +238,7 @@ impl Doing<'_> {
         let wants_a_word = remarks().filter(|it| it.wants_a_word);
         for remark in wants_a_word.filter(|_| !self.args.force) {
             if self.args.yes {
-                let words = format!("not written: {}; --force writes it anyway\n", remark.words);
+                let words = format!("not written: {}; --force writes the file anyway\n", remark.words);
                 self.terminal.words_for(true, &words);
                 return false;
             }
@@ -242,8 +248,11 @@ impl Doing<'_> {
         }
         if has_remark(switched, FileRemarkCode::Restart) && self.args.restart.is_none() {
             if self.args.yes {
-                self.terminal
-                    .words_for(true, "nothing was changed: the server has to be restarted; allow it with --restart\n");
+                self.terminal.words_for(
+                    true,
+                    "nothing was changed: looptax has to restart the server; allow this with \
+                        --restart\n",
+                );
                 return false;
             }
             return terminal::agrees("Go ahead, and restart the server?");
@@ -382,7 +391,7 @@ fn by_hand(switched: &Switched, is_watched: bool) -> SwitchStep {
         code: StepCode::ReloadByHand,
         words: if is_watched {
             let within_s = switched.proof.within_s;
-            format!("{what}; looptax waits for its connections, {within_s} s at most")
+            format!("{what}; looptax waits for the application's connections, {within_s} s at most")
         } else {
             what
         },

@@ -77,7 +77,7 @@ fn run_command(args: &TrialArgs, copies: &[String], terminal: Terminal) -> Resul
     terminal.words_for(!args.yes, &plan);
     if !args.yes && !terminal::agrees("Start the application and request its pages as planned?") {
         return Err(Failure::usage(
-            "looptax tries an application only if you agree to the plan",
+            "looptax starts an application for a trial only if you agree to the plan",
             "--yes agrees; --dry-run shows only the plan",
         ));
     }
@@ -150,7 +150,7 @@ fn candidates(args: &TrialArgs) -> Result<(Vec<Candidate>, Vec<String>), Failure
         let why = if why.is_empty() { words::nothing(&candidates, &args.moving.port, true) } else { why };
         return Err(Failure::usage(
             format!("nothing to try: {why}"),
-            "`looptax find` lists the servers with their sockets; pass one with --map ADDRESS=SOCKET",
+            "`looptax find` lists the servers with their sockets; pass a server with --map ADDRESS=SOCKET",
         ));
     }
     let (moved, stay): (Vec<_>, Vec<_>) = candidates.into_iter().partition(is_moved);
@@ -177,7 +177,7 @@ fn servers(args: &TrialArgs, candidates: &[Candidate]) -> Result<Vec<Server>, Fa
 fn begin(args: &TrialArgs, candidates: &[Candidate]) -> Result<Begun, Failure> {
     let as_user = args.user.as_deref().map(|name| {
         let client = Client::find(None, Some(name))
-            .map_err(|failure| failure.with_hint("pass --user a name from /etc/passwd"))?;
+            .map_err(|failure| failure.with_hint("pass a name from /etc/passwd with --user"))?;
         Ok::<_, Failure>(client.rights.map(|rights| User { uid: rights.uid, gid: rights.gid, groups: rights.groups }))
     });
     let switches = Switches::default();

@@ -43,8 +43,8 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     let outputs = Outputs::default().writes("--json", args.json.path())?;
     let outputs = outputs.writes("--openmetrics", args.openmetrics.as_deref())?;
     if args.save.is_some() && args.time.is_some_and(|it| it < LEAST_SAVED) {
-        let least = format!("count for {} s at least: --for 1m", LEAST_SAVED.as_secs());
-        return Err(Failure::usage("with less, the saved count has too few snapshots for an interval", least));
+        let least = format!("--for is too short: count for {} s at least, for example --for 1m", LEAST_SAVED.as_secs());
+        return Err(Failure::usage("a shorter count has too few snapshots for an interval", least));
     }
     let place = args.save.as_deref().map(|it| place(it, outputs)).transpose()?;
     if !is_one && args.json.path().is_some() && !args.json.is_printed() {
@@ -68,7 +68,7 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     let mut watch = Watch::new(eyes, survey(None), Beside { everything: args.all, elsewhere: args.elsewhere });
     if let Some(place) = place {
         let time = args.time.unwrap_or(SAVED);
-        terminal.words(&format!("counting for {} s; Ctrl-C ends it earlier\n", time.as_secs()));
+        terminal.words(&format!("counting for {} s; Ctrl-C ends the count earlier\n", time.as_secs()));
         let Some(watched) = watch.look_for(time, &stop)? else {
             terminal.words(&format!("ended before {LEAST_LOOKS} snapshots: looptax saved and replaced nothing\n"));
             return Ok(Exit::Interrupted);
@@ -116,7 +116,7 @@ fn place(word: &str, outputs: Outputs) -> Result<Place, Failure> {
     if word.is_empty() || word.starts_with(['.', '-']) || !word.chars().all(is_fit) {
         return Err(Failure::usage(
             format!("`{word}` is not a name that --save can use"),
-            "use letters, digits, `-`, `_` and `.`; or a file, with `/` in it",
+            "use letters, digits, `-`, `_` and `.`; or pass a path that contains `/`",
         ));
     }
     let path = saved_watch(word).ok_or_else(|| {
@@ -159,9 +159,9 @@ fn renew(watch: &mut Watch, args: &WatchArgs, stop: &AtomicBool, terminal: Termi
 
 /// Returns a failure that says which right is missing, and names the command that works without the kernel's counts.
 fn refused(error: Refused) -> Failure {
-    const WITHOUT: &str = "`looptax find` shows servers and clients without it";
+    const WITHOUT: &str = "`looptax find` shows servers and clients without this right";
     let hint = match error {
-        Refused::Rights => format!("run it as root; {WITHOUT}"),
+        Refused::Rights => format!("run looptax as root; {WITHOUT}"),
         _ => WITHOUT.to_owned(),
     };
     Failure::new(error).with_hint(hint)

@@ -45,7 +45,7 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     if let Some((_, option)) = unsuitable.iter().find(|(is_typed, _)| *is_typed) {
         return Err(Failure::usage(
             format!("{option} does not work with `why`, because `why` samples requests"),
-            "use it with `looptax compare`",
+            "use this option with `looptax compare`",
         ));
     }
     for word in &compare.targets {
@@ -70,7 +70,7 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
 /// Adds to the failure's hint that a word that is not a server may have been meant as a record.
 fn or_records(failure: Failure) -> Failure {
     let hint = failure.hint().unwrap_or_default();
-    let hint = format!("{hint}; or give two records of `why`, an earlier and a later one");
+    let hint = format!("{hint}; or pass two records of `why`, the earlier record first");
     failure.with_hint(hint)
 }
 

@@ -17,7 +17,7 @@ pub(crate) fn of_copy(args: &TrialArgs, copy: &SiteCopy) -> Result<TrialArgs, Fa
     };
     let host = pages.first().and_then(|it| it.host.clone());
     if pages.iter().any(|it| it.host != host) {
-        let hint = "pass only pages of one host, or --header 'Host: NAME' and pages at 127.0.0.1";
+        let hint = "pass only pages of one host, or pass --header 'Host: NAME' and pages at 127.0.0.1";
         return Err(Failure::usage("--url names pages of several hosts", hint));
     }
     args.url = pages.into_iter().map(|it| it.url).collect();

@@ -37,7 +37,7 @@ pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failu
     let Some(first) = pages.first() else {
         return Err(Failure::usage(
             "there is no page to request",
-            "pass one with --url http://127.0.0.1:8080/, or many with --urls FILE",
+            "pass a page with --url http://127.0.0.1:8080/, or many pages with --urls FILE",
         ));
     };
     let ready = match &args.ready {
@@ -248,9 +248,9 @@ pub(crate) fn plan(ask: &Ask, stays: &[String], copies: &[String]) -> String {
     for words in stays {
         let _ = writeln!(text, "  {words}");
     }
-    text += "  the application's queries reach its servers as usual, and its pages write as usual; nothing else is \
-        changed\n";
-    text += "  looptax first measures for some seconds to see how long the trial may take; --fixed 60s sets the time\n";
+    text += "  the application's queries and writes reach its servers as usual; looptax changes nothing else\n";
+    text += "  looptax first measures for some seconds to estimate how long the trial takes; --fixed 60s sets the \
+        time\n";
     text
 }
 
@@ -269,12 +269,12 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
         return String::new();
     };
     if comparison.is_slower_by_supervisor() {
-        return "inconclusive: the pages are so short that looptax's own part is more than the socket could save; rely \
-            on the line `without looptax`; --precise narrows its interval\n"
+        return "inconclusive: the pages are so short that looptax's own part is more than the socket could save; \
+            rely on the line `without looptax`; --precise narrows the interval in that line\n"
             .to_owned();
     }
-    let switch = "`looptax switch FILE` changes the application's configuration, and puts it back unless the change is \
-        proved to work";
+    let switch = "`looptax switch FILE` changes the application's configuration, and puts the old file back unless \
+        the change is proved to work";
     match (tax.verdict, tax.direction) {
         (Verdict::Difference, Some(Direction::OtherSlower)) => format!("next: {switch}\n"),
         (Verdict::Inconclusive, _) => format!("inconclusive: {}\n", more_time(comparison)),
@@ -303,7 +303,7 @@ fn costs_by_configuration(comparison: &Comparison) -> bool {
 
 fn more_time(comparison: &Comparison) -> &'static str {
     if comparison.schedule.precise {
-        "this machine is too noisy for so small a difference"
+        "this machine is too noisy for such a small difference"
     } else {
         "--precise measures longer"
     }

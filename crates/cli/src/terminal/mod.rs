@@ -210,13 +210,14 @@ fn limit_hint(failure: &Failure) -> Option<String> {
             let limit = getrlimit(Resource::Nofile).current;
             let limit = limit.map_or_else(|| "more".to_owned(), |it| it.to_string());
             Some(format!(
-                "this process may have {limit} files open, and each connection counts as one: use fewer connections \
-                 (-c), or raise the limit (ulimit -n; root raises the hard limit in limits.conf or a unit's \
-                 LimitNOFILE)"
+                "this process may have {limit} files open, and each connection needs one file: use fewer \
+                 connections (-c), or raise the limit (ulimit -n; root raises the hard limit in limits.conf or a \
+                 unit's LimitNOFILE)"
             ))
         }
         libc::EAGAIN if failure.hint().is_none() => Some(
-            "the limit of processes and threads is reached: end some, or raise it (ulimit -u, a unit's TasksMax)"
+            "the limit of processes and threads is reached: end some processes, or raise the limit (ulimit -u, a \
+            unit's TasksMax)"
                 .to_owned(),
         ),
         _ => None,

@@ -153,7 +153,7 @@ fn replanned_words(replanned: &Replanned) -> String {
     let [planned_slice, slice] = replanned.slice.map(|it| it.as_millis());
     let [planned_n, n] = replanned.n_epochs;
     let (planned, takes) = (minutes(replanned.planned), minutes(replanned.takes));
-    let grow = format!("answers take long, so slices grow from {planned_slice} to {slice} ms");
+    let grow = format!("answers take long, so looptax makes slices {slice} ms long instead of {planned_slice} ms");
     if n == planned_n {
         return format!("{grow}: measuring takes at most {takes}, not {planned}\n");
     }
@@ -163,7 +163,7 @@ fn replanned_words(replanned: &Replanned) -> String {
     let all = minutes(replanned.all_take);
     format!(
         "{grow}: {n} epoch{s} of at most {planned_n} fit into the planned {planned}{warning}; --fixed {planned_n} \
-         measures all of them in about {all}\n"
+         measures all epochs in about {all}\n"
     )
 }
 
@@ -186,8 +186,8 @@ mod tests {
         let words = replanned_words(&replanned(6));
         assert_eq!(
             words,
-            "answers take long, so slices grow from 50 to 300 ms: 6 epochs of at most 40 fit into the planned 20 s; \
-             --fixed 40 measures all of them in about 2 min\n"
+            "answers take long, so looptax makes slices 300 ms long instead of 50 ms: 6 epochs of at most 40 fit \
+             into the planned 20 s; --fixed 40 measures all epochs in about 2 min\n"
         );
         assert!(replanned_words(&replanned(5)).contains("an interval needs 6 epochs"));
         let all = replanned_words(&replanned(40));

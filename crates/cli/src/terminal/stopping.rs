@@ -13,13 +13,13 @@ pub(crate) fn say_stopping() {
         return;
     }
     let words = if waiting::goes_back() {
-        "looptax is putting the old files back and reloading the programs that read the new ones; it does not stop \
+        "looptax is putting the old files back and reloading the programs that read the new files; it cannot stop \
          halfway"
     } else if waiting::is_kept() {
         "stopping: looptax first puts the old files back"
     } else {
-        "stopping: looptax ends everything it started, in order; a second Ctrl-C ends it immediately and leaves \
-            nothing behind"
+        "stopping: looptax ends everything that it started, in order; a second Ctrl-C ends everything immediately \
+            and also leaves nothing behind"
     };
     let _ = writeln!(io::stderr().lock(), "\n{words}");
 }

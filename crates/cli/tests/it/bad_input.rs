@@ -198,7 +198,7 @@ fn a_socket_path_that_is_too_long_is_counted() {
     check(
         &[&server.url(), "--yes", "--socket", &long],
         2,
-        &["has 108 bytes, but the kernel accepts at most 107", "shorter folder"],
+        &["has 108 bytes, but the kernel accepts at most 107", "a shorter path"],
     );
 }
 
@@ -336,17 +336,17 @@ fn too_many(kind: Kind, words: &[&str]) {
 
 #[test]
 fn more_connections_than_mariadb_allows_are_told() {
-    too_many(Kind::Mariadb, &["1040", "lower -c or raise its limit"]);
+    too_many(Kind::Mariadb, &["1040", "lower -c, or raise the server's limit"]);
 }
 
 #[test]
 fn more_connections_than_mysql_allows_are_told() {
-    too_many(Kind::Mysql, &["1040", "lower -c or raise its limit"]);
+    too_many(Kind::Mysql, &["1040", "lower -c, or raise the server's limit"]);
 }
 
 #[test]
 fn more_connections_than_postgres_allows_are_told() {
-    too_many(Kind::Postgres, &["53300", "lower -c or raise its limit"]);
+    too_many(Kind::Postgres, &["53300", "lower -c, or raise the server's limit"]);
 }
 
 #[test]
@@ -414,7 +414,7 @@ fn r20_a_rate_that_fills_no_slice_is_told_in_the_plan() {
         run.stdout
     };
     let low = plan("40");
-    assert!(low.contains("warning: 40 requests per second in all") && low.contains("40% would mean"), "{low}");
+    assert!(low.contains("warning: 40 requests per second in all") && low.contains("--rate 40% would be"), "{low}");
     let rather_low = plan("150");
     assert!(rather_low.contains("warning: 150 ") && !rather_low.contains("150%"), "{rather_low}");
     for fine in ["40%", "50k"] {

@@ -242,7 +242,7 @@ fn what_it_cannot_or_may_not_do_it_says_with_a_next_step() {
         let run = Looptax::new(exe(), &scratch).args(["watch", "-w"]).args(args.to_vec()).run();
         run.expect_error(2, words);
     };
-    refused(&["w.pcapng"], &["a choice of connections", "--pid PID"]);
+    refused(&["w.pcapng"], &["chooses the connections", "--pid PID"]);
     fs::write(scratch.work().join("there"), "").unwrap();
     let own = std::process::id().to_string();
     refused(&["there", "--pid", &own, "--yes"], &["exists already", "new file"]);

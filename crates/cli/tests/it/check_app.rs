@@ -142,7 +142,7 @@ fn laravel_has_two_connections_each_with_its_own_answer() {
     run.expect_code(3);
     let answers = answers(&run);
     assert_eq!(answers.len(), 2);
-    expect(&run, &answers[0], "account", "unknown", "fails over both");
+    expect(&run, &answers[0], "account", "unknown", "fails over TCP and over the socket");
     expect(&run, &answers[1], "login", "pass", "");
     let edits = answers[1]["changes"][0]["edits"].to_string();
     assert!(edits.contains(&format!("REDIS_HOST={}", redis.socket())) && edits.contains("REDIS_PORT=0"), "{edits}");
@@ -526,7 +526,7 @@ fn lines_to_change_are_said_for_servers_that_looptax_does_not_speak_to_once_the_
         run.expect_code(3);
         let answers = answers(&run);
         let [answer] = &answers[..] else { run.fail("not one connection") };
-        expect(&run, answer, "configuration", "unknown", "does not speak to");
+        expect(&run, answer, "configuration", "unknown", "does not speak the protocol of");
         let edit = &answer["changes"][0]["edits"][0];
         let own = edit["after"].as_str().unwrap_or_default();
         assert!(own.starts_with(after), "{edit}");
@@ -566,7 +566,7 @@ fn files_of_the_web_stack_are_known_by_what_stands_in_them() {
             "variables are set only in its own files",
         ),
         ("etc/pool.d/www.conf", "[www]\nlisten = /nowhere.sock\n", 1, "PHP-FPM (the server itself)"),
-        ("nginx.conf", "http { include sites-enabled/*; }\n", 2, "pass such a file itself: sites-enabled/*"),
+        ("nginx.conf", "http { include sites-enabled/*; }\n", 2, "pass an included file itself: sites-enabled/*"),
         ("what", "nothing\n", 2, "pass the application with `--as NAME` (nginx,"),
     ] {
         let path = write(&scratch, name, text);

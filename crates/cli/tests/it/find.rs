@@ -270,7 +270,7 @@ fn without_root_it_shows_what_it_can_and_says_what_it_cannot() {
     run.expect_code(0);
     let found: Value = serde_json::from_str(&run.stdout).unwrap();
     assert_eq!(server_of(&found, server.it.pid)["kind"], "redis");
-    assert!(found["notes"].to_string().contains("run it as root"), "{found:#}");
+    assert!(found["notes"].to_string().contains("run looptax as root"), "{found:#}");
 }
 
 /// In the container image, `find` said only that there is no server, although it could see only its own processes.

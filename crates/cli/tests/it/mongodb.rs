@@ -71,7 +71,7 @@ fn ferretdb_has_the_arms_that_one_address_and_one_path_give() {
     let scratch = Scratch::new();
     let refused = compare(&scratch).args(["private:ferretdb", "--pipeline", "4"]).args(SHORT).run();
     refused.expect_code(2);
-    let words = "a command is sent only after the previous answer";
+    let words = "looptax sends a command only after the previous answer";
     assert!(refused.stderr.contains(words), "{}", refused.stderr);
 }
 

@@ -252,7 +252,7 @@ fn where_it_is_forbidden_nothing_is_measured() {
         .args(["compare", "echo", "--arms", "unix,redirect", "-o", "r.json"])
         .args(SHORT)
         .run();
-    let words = ["cannot be moved here", "leave redirect out of --arms"];
+    let words = ["cannot move connections on this machine", "leave redirect out of --arms"];
     run.expect_error(2, &words);
     assert!(!scratch.file("r.json").exists());
     scratch.check_nothing_left();

@@ -43,7 +43,7 @@ fn each_remedy_is_measured_and_told_in_a_sentence() {
     assert_eq!(kinds(&record), ["persistent", "pipelining", "tls-off", "unix"]);
     let problems = record["problems"].to_string();
     for part in ["left to the scheduler", "ends on two cores"] {
-        let words = format!("{part}: not measured: --placement asks for another placement");
+        let words = format!("{part}: not measured: --placement sets another placement");
         assert!(problems.contains(&words), "{problems}");
     }
     for remedy in remedies(&record) {

@@ -187,7 +187,7 @@ fn a_plan_names_every_command_and_a_bound_and_does_nothing() {
         "moonen: at most",
         "kawin: at most",
         "looptax compare private:redis --arms unix,tcp,bridge,proxy -c 50 --workload get,set",
-        "of measuring, plus the time to start and fill servers: a comparison that takes longer",
+        "of measuring, plus the time to start and fill servers; looptax ends a comparison that takes longer",
     ] {
         assert!(run.stdout.contains(words), "{}", run.stdout);
     }
@@ -206,9 +206,9 @@ fn what_cannot_be_asked_is_refused() {
     check(&["nobody"], "possible values");
     check(&[], "required");
     check(&["moonen", "--scale", "0"], "a share of the published amounts");
-    check(&["moonen", "--html", "no/such/page.html"], "its folder does not exist");
+    check(&["moonen", "--html", "no/such/page.html"], "the folder does not exist");
     fs::create_dir(scratch.work().join("taken")).unwrap();
     fs::write(scratch.work().join("taken/reproduce.json"), "{}").unwrap();
-    check(&["moonen", "-o", "taken"], "it already has a result");
+    check(&["moonen", "-o", "taken"], "already contains a result");
     check(&["moonen", "-o", "/proc/no"], "cannot use the folder");
 }

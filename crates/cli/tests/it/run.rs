@@ -181,7 +181,7 @@ fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
     let asked = format!("mysql://secure@{}/", server.it.tcp);
     let asked = run_for(&scratch, &server).args(["--dry-run", "--login", &asked]).run();
     asked.expect_code(1);
-    assert!(asked.stdout.contains("--login gave no password"), "{}", asked.stdout);
+    assert!(asked.stdout.contains("the URL of --login has no password"), "{}", asked.stdout);
 }
 
 /// If the login of a known connection works, looptax reports this.
@@ -224,7 +224,7 @@ fn whoever_demands_tls_of_postgres_stays_on_tcp() {
     let why = if demanded.stderr.contains("stays on TCP") {
         "pg_hba.conf"
     } else {
-        "its arguments or environment ask for TLS"
+        "the program's arguments or environment ask for TLS"
     };
     assert!(demanded.stderr.contains(why), "{}", demanded.stderr);
     let given = run("MAP", "PGSSLMODE=require", &dial);
@@ -291,7 +291,7 @@ fn what_cannot_be_moved_runs_as_it_is_or_not_at_all() {
     assert_eq!(plain.stdout, "hi\n");
     assert!(plain.stderr.contains("looptax moves no connection: the kernel"), "{}", plain.stderr);
     let strict = run(&scratch).args(map).args(["--strict", "--", "echo", "hi"]).run();
-    strict.expect_error(125, &["connections cannot be moved here"]);
+    strict.expect_error(125, &["looptax cannot move connections on this machine"]);
     let nothing = run(&scratch).args(["--port", "1", "--strict", "--", "echo", "hi"]).run();
-    nothing.expect_error(125, &["looptax can inspect no server that has both"]);
+    nothing.expect_error(125, &["looptax cannot inspect any server that has both"]);
 }

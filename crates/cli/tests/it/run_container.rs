@@ -172,7 +172,7 @@ fn a_published_port_stays_on_tcp_where_the_socket_is_the_containers_own() {
     let (_proxy, port) = container.publish("");
     let run = container.run(port, &["--dry-run"]);
     run.expect_code(1);
-    let words = "is not in a folder that looptax shares with it";
+    let words = "is not in a folder that looptax shares with the container";
     assert!(run.stdout.contains(words), "{}", run.stdout);
     let check = container.check(port);
     check.expect_code(1);

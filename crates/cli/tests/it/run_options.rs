@@ -75,7 +75,7 @@ fn r18_what_keeps_run_from_starting_ends_with_125() {
         (&["--port", "abc"], "a port is a number from 1 to 65535"),
         (&["--port", "0"], "a port is a number from 1 to 65535"),
         (&["--map", "17379="], "such as 127.0.0.1:3306"),
-        (&["--map", "127.0.0.1:1="], "give a path, or @"),
+        (&["--map", "127.0.0.1:1="], "write a path, or @"),
         (&["--map", "x=y", "--port", "3"], "cannot be used with"),
         (&["--login", ""], "for example --login mysql://"),
         (&["--login", "http://x"], "for example --login mysql://"),

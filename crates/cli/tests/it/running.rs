@@ -220,8 +220,8 @@ fn r20_a_plan_for_a_running_server_names_its_load_and_is_shown_where_it_is_asked
     let scratch = Scratch::new();
     let run = compare(&scratch).args([&server.url(), "-c", "3", "--dry-run"]).run();
     run.expect_code(0);
-    let load = "load: up to 6 connections, up to 3 of them send requests at a time, as fast as the server answers, and \
-                keep up to 3 cores busy";
+    let load = "load: up to 6 connections, up to 3 connections send requests at a time, as fast as the server \
+                answers, and keep up to 3 cores busy";
     assert!(run.stdout.contains(load), "{}", run.stdout);
     if !is_there("script") {
         return;

@@ -100,7 +100,7 @@ fn a_page_is_not_written_over_its_record() {
 fn files_that_cannot_be_written_are_told_before_anything_is_measured() {
     for (args, words) in [
         (["--html", "r.json"], "--html would overwrite --output"),
-        (["--md", "nowhere/x.md"], "its folder does not exist"),
+        (["--md", "nowhere/x.md"], "the folder does not exist"),
         (["--csv", "."], "it is a folder"),
         (["--json=./r.json", "-q"], "--json would overwrite --output"),
     ] {

@@ -46,7 +46,7 @@ fn r44_a_quick_run_on_a_slow_page_keeps_to_its_time_with_fewer_epochs() {
     if !run.stderr.contains(planned) || !run.stderr.contains(kept) {
         run.fail("the plan promises a time");
     }
-    let said = run.stderr.split_once("answers take long, so slices grow from 50 to ");
+    let said = run.stderr.split_once("answers take long, so looptax makes slices ");
     let Some((_, said)) = said else {
         run.fail("that it takes longer is not said");
     };

@@ -184,7 +184,7 @@ fn a_pod_of_a_manifest_with_several_documents_is_written_and_comes_back() {
         "+ REDIS_PORT: 0",
         "+ --unixsocket /run/valkey/redis.sock --unixsocketperm 777 # at the end of the args of cache",
         "kubectl apply -f FILE, or with Podman `podman volume create --opt type=tmpfs --opt device=tmpfs --opt o=uid=0,gid=0,mode=1777 sockets-cache` and podman kube play",
-        "no line of the file keeps its data in /data",
+        "no line of the file mounts /data, where the server keeps its data",
     ] {
         assert!(words.contains(part), "{part}: {words}");
     }
@@ -261,9 +261,10 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let offered = "--containers` (names: 'Laravel (phpredis)', 'Mastodon')";
     let check =
         |scene: &Scene| Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
-    assert!(
-        check(&scene).contains("looptax does not know which application reads REDIS_HOST: pass its name with --as to")
-    );
+    assert!(check(&scene).contains(
+        "looptax does not know which application reads REDIS_HOST: pass the application's \
+            name with --as to"
+    ));
     assert!(check(&scene).contains(offered), "{}", check(&scene));
     assert!(check(&scene).contains("--unixsocketperm 777") && check(&scene).contains("emptyDir"), "{}", check(&scene));
     for name in ["laravel", "phpredis", "Laravel (phpredis)"] {
@@ -287,7 +288,11 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let both = Scene::new(&(pod_of(from, cache) + map));
     let run = both.switch(&["--containers", "--yes"]);
     run.expect_code(3);
-    assert!(run.words().contains("REDIS_HOST from the ConfigMap `c`: looptax leaves that unchanged"), "{}", run.stdout);
+    assert!(
+        run.words().contains("REDIS_HOST from the ConfigMap `c`: looptax leaves these unchanged"),
+        "{}",
+        run.stdout
+    );
     let own = "    env:\n      - name: REDIS_HOST\n        value: \"/run/redis/redis.sock\"\n";
     assert!(both.now().contains(own) && both.now().ends_with(map), "{}", both.now());
     let without = Scene::new(&pod_of(from, cache));
@@ -310,7 +315,10 @@ fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contra
     let several = php.replace("image: own\n    command: php artisan queue:work", "build: ./api");
     let words = check(&Scene::new(&format!("{several}{cache}")));
     assert!(
-        words.contains("looptax does not know which application reads REDIS_HOST: pass its name with --as to"),
+        words.contains(
+            "looptax does not know which application reads REDIS_HOST: pass the application's name with \
+            --as to"
+        ),
         "{words}"
     );
     assert!(words.contains("(names: 'Laravel (phpredis)', 'Mastodon')"), "{words}");
@@ -322,7 +330,10 @@ fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contra
     fs::write(scene.scratch.file("requirements.txt"), "Django\ncelery\nredis\ndj-database-url\n").unwrap();
     let words = check(&scene);
     assert!(
-        words.contains("looptax does not know which application reads REDIS_URL: pass its name with --as to"),
+        words.contains(
+            "looptax does not know which application reads REDIS_URL: pass the application's name with \
+            --as to"
+        ),
         "{words}"
     );
     assert!(words.contains("docker-compose.yml --containers` writes both sides; --dry-run"), "{words}");
@@ -337,7 +348,10 @@ fn a_database_server_that_shares_the_variables_is_no_client() {
     fs::write(scene.scratch.file("shop.env"), "REDIS_HOST=cache\n").unwrap();
     let check = Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
     assert!(
-        check.contains("looptax does not know which application reads REDIS_HOST: pass its name with --as to"),
+        check.contains(
+            "looptax does not know which application reads REDIS_HOST: pass the application's name with \
+            --as to"
+        ),
         "{check}"
     );
     assert!(!check.contains("if it is that application"), "{check}");
@@ -355,9 +369,9 @@ fn the_plan_for_a_postgres_with_data_says_which_file_decides() {
     let scene = Scene::new(&format!("{shop}{POSTGRES}"));
     let plan = scene.switch(&["--containers", "--dry-run"]);
     plan.expect_code(0);
-    let words = "beware the existing data in `data` has its own pg_hba.conf, and that file decides who may log in over \
-                 the socket, not POSTGRES_INITDB_ARGS: to see its rules, run `docker compose exec db sh -c 'grep ^local \
-                 \"$PGDATA\"/pg_hba.conf'`";
+    let words = "beware the existing data in `data` has its own pg_hba.conf, and that file, not \
+                 POSTGRES_INITDB_ARGS, decides which users may log in over the socket: to see its rules, run \
+                 `docker compose exec db sh -c 'grep ^local \"$PGDATA\"/pg_hba.conf'`";
     assert!(plan.words().contains(words), "{}", plan.stdout);
     let without = POSTGRES.replace("    volumes:\n      - data:/var/lib/postgresql/data\n", "");
     let plan = Scene::new(&format!("{shop}{without}")).switch(&["--containers", "--dry-run"]);
@@ -380,11 +394,7 @@ fn r49_what_brings_it_up_is_said_in_silence_and_by_undo_and_a_volume_of_two_unit
     assert!(run.words().starts_with(&format!("now {restart}")), "{}", run.stdout);
     let check = Looptax::new(exe(), &scene.scratch).args(["check", own]).run();
     check.expect_code(0);
-    assert!(
-        check.words().contains("`sockets-cache.volume`, which is also mounted by `cache.container`"),
-        "{}",
-        check.stdout
-    );
+    assert!(check.words().contains("`sockets-cache.volume`, which `cache.container` mounts too"), "{}", check.stdout);
     let back = scene.run(&["--undo", "--yes", "-q"]);
     back.expect_code(0);
     assert!(back.words().contains(restart), "{}", back.stdout);
@@ -439,7 +449,7 @@ fn what_a_container_takes_from_another_file_moves_with_it() {
     fs::write(&more, "REDIS_HOST=127.0.0.1\n").unwrap();
     assert!(check().contains(&format!("{} line 1", more.display())), "{}", check());
     fs::remove_file(&file).unwrap();
-    let words = ["`shop` takes variables from the `env_file` shop.env, which is not there"];
+    let words = ["`shop` takes variables from the `env_file` shop.env, which does not exist"];
     let without = scene.switch(&["--containers", "--dry-run"]).words();
     assert!(words.iter().all(|it| without.contains(it)), "{without}");
 }

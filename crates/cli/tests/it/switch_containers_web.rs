@@ -79,7 +79,7 @@ fn both_ends_and_the_volume_are_written_and_come_back() {
     plan.expect_code(0);
     for part in [
         "`app` is a service of the same file (image php:8.3-fpm)",
-        "its settings are in ./site.conf, which no other container in the file uses",
+        "the settings are in ./site.conf, which no other container in the file uses",
         "- fastcgi_pass app:9000",
         "+ fastcgi_pass unix:/run/php/php-fpm.sock",
         "+ listen = /run/php/php-fpm.sock",
@@ -142,7 +142,7 @@ fn a_pools_file_is_written_where_the_program_takes_it_from_any_image() {
         assert_eq!(is_written, IMAGES.iter().all(counts), "{name}: {}", run.stderr);
         if !is_written {
             let said = written.switch(&["--containers", "--dry-run"]).words();
-            assert!(said.contains("does not know which takes effect: mount it at"), "{name}: {said}");
+            assert!(said.contains("does not know which of the two applies: mount your file at"), "{name}: {said}");
         }
     }
 }
@@ -163,7 +163,7 @@ const REFUSED: [(usize, &str, &str, &str); 27] = [
         0,
         "      - ./pool.conf:/usr/local/etc/php-fpm.d/zz-socket.conf:ro\n",
         "",
-        "no file of the project sets where the pool",
+        "no file of the project sets the address of the pool",
     ),
     (0, "    image: php:8.3-fpm\n", "    build: .\n", "the server has `build`"),
     (0, "php:8.3-fpm", "own/php:8.3-fpm", "does not know where the image"),
@@ -187,7 +187,7 @@ const REFUSED: [(usize, &str, &str, &str); 27] = [
         0,
         "    image: php:8.3-fpm\n",
         "    image: php:8.3-fpm\n    tmpfs: /run\n",
-        "`app` has something else at /run/php",
+        "`app` mounts something else at /run/php",
     ),
     (0, "  app:\n", "  cron:\n    image: own\n    environment: [FPM=app:9000]\n  app:\n", "in another place too"),
     (
@@ -196,9 +196,9 @@ const REFUSED: [(usize, &str, &str, &str); 27] = [
         "  cron:\n    image: own\n    volumes: ['./pool.conf:/pool.conf']\n  app:\n",
         "mount the same file",
     ),
-    (0, "image: nginx:1.27-alpine", "image: own/nginx", "its image is not one of nginx's own"),
-    (0, "image: nginx:1.27-alpine", "image: nginx\n    command: nginx -c /etc/other.conf", "its command may read"),
-    (0, "      - .:/var/www/html\n  app", "      - ./more:/etc/nginx/more\n  app", "/etc/nginx/more is not read"),
+    (0, "image: nginx:1.27-alpine", "image: own/nginx", "image is not one of nginx's own"),
+    (0, "image: nginx:1.27-alpine", "image: nginx\n    command: nginx -c /etc/other.conf", "command may read"),
+    (0, "      - .:/var/www/html\n  app", "      - ./more:/etc/nginx/more\n  app", "mounted at /etc/nginx/more"),
     (1, "location = /status { fastcgi_pass app:9000; }", "set $up app:9000;", "uses app:9000 in another place too"),
     (
         1,
@@ -214,8 +214,8 @@ const REFUSED: [(usize, &str, &str, &str); 27] = [
     ),
     (1, "app:9000", "app:9001", "does not listen on port 9001"),
     (2, "listen = 9000", "listen = 127.0.0.1:9001", "listens on 127.0.0.1:9001"),
-    (2, "listen = 9000", "", "no file of the project sets where the pool"),
-    (2, "[www]", "[other]", "no file of the project sets where the pool"),
+    (2, "listen = 9000", "", "no file of the project sets the address of the pool"),
+    (2, "[www]", "[other]", "no file of the project sets the address of the pool"),
     (2, "listen.mode = 0600", "listen.acl_users = nginx", "which users may use its socket"),
 ];
 

@@ -106,5 +106,5 @@ fn what_is_broken_cut_off_or_of_tomorrow_is_one_error_that_names_the_field() {
         &["`r.json` is broken at `comparisons[1].tax[0].verdict`"],
     );
     check_refused(&changed("/schema_version", json!(SCHEMA_VERSION + 1)), &["has schema version", "newer looptax"]);
-    check_refused(&whole[..whole.len() / 2], &["`r.json` is broken at `comparisons[1].", "ends too early"]);
+    check_refused(&whole[..whole.len() / 2], &["`r.json` is broken at `comparisons[1].", "was cut off"]);
 }

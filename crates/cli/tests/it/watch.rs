@@ -137,7 +137,14 @@ fn without_the_right_it_says_what_is_missing_and_what_there_is() {
     let scratch = Scratch::new();
     let run = Looptax::new(exe(), &scratch).args(["watch", "--once", "--for", "1s"]).uid(NOBODY).run();
     run.expect_code(2);
-    assert!(run.stderr.contains("only root, or CAP_BPF with CAP_PERFMON, count on sockets"), "{}", run.stderr);
+    assert!(
+        run.stderr.contains(
+            "only root, or a process with CAP_BPF and CAP_PERFMON, may count requests on \
+        sockets"
+        ),
+        "{}",
+        run.stderr
+    );
     assert!(run.stderr.contains("looptax find"), "{}", run.stderr);
 }
 

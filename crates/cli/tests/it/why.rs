@@ -254,7 +254,10 @@ fn a_record_that_is_missing_or_alone_is_told_as_one() {
     fs::write(scratch.work().join("before.json"), "{}").unwrap();
     let check = |args: &[&str], words: &[&str]| check_refused(&scratch, args, words);
     check(&["gone.json", "later.json"], &["gone.json", "No such file"]);
-    check(&["before.json"], &["`before.json` is a record, and `why` compares two records", "why before.json LATER"]);
+    check(
+        &["before.json"],
+        &["`before.json` is a record, and `why` compares an earlier record with", "why before.json LATER"],
+    );
     check(&["before.json", "b.json", "c.json"], &["compares two records", "3 words were given"]);
     check(&["before.json", "mysql://u:secret@127.0.0.1/db"], &["`before.json` is a record and `mysql://"]);
     let options = ["--html", "x.html", "--fixed", "18", "-q", "--json"];

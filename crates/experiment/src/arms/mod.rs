@@ -147,9 +147,10 @@ pub(crate) fn choose(asked: &[Arm], spec: &TargetSpec, machine: &Machine) -> Res
 /// Returns the reason why a target does not have an arm; `None` if it has the arm.
 fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
     let why = match spec {
-        _ if arm.second_hop().is_some() != spec.kind().is_pooler() => {
-            Some("an arm through a pooler has two hops (unix+unix, tcp+unix, unix+tcp, tcp+tcp), any other arm has one")
-        }
+        _ if arm.second_hop().is_some() != spec.kind().is_pooler() => Some(
+            "an arm through a pooler has two hops (unix+unix, tcp+unix, unix+tcp, tcp+tcp), every other arm \
+                has one hop",
+        ),
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
         TargetSpec::Running(running) => match (&running.tls, &running.no_tls) {
             // `!= Arm::Unix`: only TCP needs TLS for such a URL, because traffic over a socket never leaves the
@@ -180,7 +181,10 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
         | (Arm::TlsUnix, Protocol::Mysql) => None,
         (Arm::Tls, Protocol::Mongodb) => Some("looptax does not support TLS with MongoDB"),
         (Arm::Tls, _) => Some("the server's TLS has a separate port: pass its address as rediss://…"),
-        (Arm::Tcp6, _) => Some("looptax measures a running server at the address in its URL: put [::1] there"),
+        (Arm::Tcp6, _) => Some(
+            "looptax measures a running server at the address in the URL: write [::1] as the \
+            URL's host",
+        ),
         (Arm::TlsUnix, _) => Some("the server does not support TLS on its socket; MySQL and MariaDB do"),
         _ => Some("only a server that looptax starts itself has this arm: private:KIND"),
     }
@@ -195,7 +199,7 @@ fn ipv6() -> Result<(), String> {
 
 fn no_network(error: &Failure, had_right: bool) -> String {
     let next = if had_right {
-        "the kernel, or the sandbox around looptax, forbids it"
+        "the kernel, or the sandbox around looptax, forbids such namespaces"
     } else {
         "run looptax as root, or allow user namespaces for all users (sysctl kernel.unprivileged_userns_clone, \
          user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"

@@ -15,7 +15,7 @@ use looptax_redirect::{Mapping, Obstacle, OwnThreads, RedirectError, Route, Sock
 
 use super::arm_thread::{ArmThread, Job};
 
-const WITHOUT: &str = "leave redirect out of --arms; `looptax run` cannot move anything on this machine either";
+const WITHOUT: &str = "leave redirect out of --arms; `looptax run` cannot move connections on this machine either";
 
 /// Starts the supervisor of a run.
 ///
@@ -32,7 +32,7 @@ pub(crate) fn supervisor() -> Result<Arc<OwnThreads>, Failure> {
 fn forbidden(obstacle: Obstacle) -> Failure {
     let hint = match obstacle {
         Obstacle::Supervised => {
-            "run looptax outside of it, and not under `looptax run`; or leave redirect out of --arms"
+            "run looptax outside of the container, and not under `looptax run`; or leave redirect out of --arms"
         }
         _ => WITHOUT,
     };
@@ -58,10 +58,10 @@ impl Explain for NotMoved {
         let hint = match self {
             Self::Stayed { .. } => "`looptax run --dry-run --verbose` shows more about the server's port and socket",
             Self::Died => {
-                "looptax's process looptax-beside was ended from outside; looptax concludes nothing from this run"
+                "another program ended looptax's process looptax-beside; looptax concludes nothing from this run"
             }
             Self::Uncounted { .. } => {
-                "looptax concludes nothing from this run; please report it, it is a bug of looptax"
+                "looptax concludes nothing from this run; please report this error, which is a bug of looptax"
             }
         };
         Some(hint.to_owned())

@@ -98,8 +98,8 @@ fn offered(planned: &TargetPlan, target: &Target, writer: &mut RecordWriter) -> 
         return Err(Failure::usage(
             format!("{name}: over {} the server accepts this account only with TLS", words.join(" and ")),
             format!(
-                "pass --arms {over_socket},{over_tcp} to measure what the server allows; `looptax check` says how to \
-                 remove the requirement"
+                "pass --arms {over_socket},{over_tcp} to measure the transports that the server allows; `looptax \
+                 check` shows how to remove the requirement"
             ),
         ));
     }

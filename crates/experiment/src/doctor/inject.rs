@@ -48,8 +48,8 @@ pub(super) fn all(check: &mut Bench<'_>, arm: Arm) -> Result<Vec<DoctorResult>, 
 }
 
 fn not_judged(arm: Arm) -> DoctorResult {
-    let why = "needs real-time priority, so that both ends of a connection take turns: run looptax as root, or give \
-        the program CAP_SYS_NICE";
+    let why = "needs real-time priority, with which both ends of a connection run in turns: run looptax as root, or \
+        give the program CAP_SYS_NICE";
     DoctorResult::Inject(InjectCheck {
         arm: arm.name().to_owned(),
         passed: None,

@@ -72,7 +72,7 @@ fn flavor(template: &Template) -> Result<Flavor, Failure> {
     let answer = asked.map_err(|source| {
         Failure::from(source)
             .context(format!("cannot start `{}`", joined(words)))
-            .with_hint("is it installed, and on PATH?")
+            .with_hint("install the program, or put its folder into PATH")
     })?;
     let is_mariadb = String::from_utf8_lossy(&answer.stdout).contains("MariaDB");
     Ok(if is_mariadb { Flavor::Mariadb } else { Flavor::Mysql })

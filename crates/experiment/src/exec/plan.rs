@@ -151,8 +151,8 @@ fn lines(settings: &Experiment, exec: &Exec) -> Vec<String> {
         Given::Template(template) => vec![
             format!("whole runs of: {}", joined(&without_passwords(&template.words))),
             format!(
-                "{{transport}} becomes each arm's address and account, as options of that tool, without TLS; the \
-                 password is passed {}",
+                "looptax replaces {{transport}} with each arm's address and account, as options of that tool, \
+                 without TLS; the password is passed {}",
                 template.tool.password_way()
             ),
         ],
@@ -162,8 +162,8 @@ fn lines(settings: &Experiment, exec: &Exec) -> Vec<String> {
         ],
     };
     lines.push(format!(
-        "{baseline} against {other}, nothing pinned: {}, each of four runs in random order, after one run of each \
-         that does not count; a run may take at most {}",
+        "{baseline} against {other}, nothing pinned: {}, each epoch with four runs in random order, after one run \
+         over each arm that does not count; a run may take at most {}",
         how_many(settings),
         minutes(exec.timeout)
     ));

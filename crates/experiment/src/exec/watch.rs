@@ -72,7 +72,7 @@ impl Watcher for Onlooker {
             None => other && !own && own_before == 0,
         };
         let name = if arm.is_unix() { Arm::Tcp } else { Arm::Unix };
-        is_elsewhere.then(|| format!("looptax saw the command on {name}, so the run says nothing about {arm}"))
+        is_elsewhere.then(|| format!("the command used {name}, so the run shows nothing about {arm}"))
     }
 }
 

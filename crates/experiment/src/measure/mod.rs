@@ -70,7 +70,7 @@ fn scene(target: &Target, case: &Case) -> Scene {
         title: format!("{}, {}, {}", target.name, plan::case_name(case), target.workload),
         arms: case.pairs().into_iter().map(named).collect(),
         news: match case.doing {
-            Doing::Judge if case.load.needs_capacity() => "finding out what the slower arm can serve".to_owned(),
+            Doing::Judge if case.load.needs_capacity() => "measuring the capacity of the slower arm".to_owned(),
             Doing::Judge => "connecting, then warming up".to_owned(),
             Doing::Glimpse(length) => format!("a glimpse of {}, not judged", plan::minutes(length)),
         },

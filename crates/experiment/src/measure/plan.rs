@@ -176,8 +176,8 @@ fn check_placements(placements: &[Placement], hold: Hold, n_cores: usize) -> Res
             Placement::Same | Placement::Split if hold == Hold::Unknown => {
                 return Err(Failure::usage(
                     format!(
-                        "`{placement}` needs to know which of the server's threads serve looptax, but this server \
-                         does not show it"
+                        "for `{placement}` looptax has to know which of the server's threads serve its connections, \
+                         but this server does not show them"
                     ),
                     "use --placement client-pinned or free",
                 ));

@@ -131,7 +131,7 @@ impl<'a> Runner<'a> {
         }
         if record.comparisons.is_empty() {
             if begun.elapsed() >= step.budget && !self.is_interrupted() {
-                let why = "its time ran out before anything was measured";
+                let why = "the time ran out before anything was measured";
                 part.missing.push(format!("{}: {why}", step.what));
             }
             return Ok(None);

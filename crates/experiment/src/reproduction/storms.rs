@@ -18,7 +18,7 @@ use crate::storm;
 /// Describes the work, and returns its longest time.
 pub(crate) fn extra_work(publication: &Publication) -> (&'static str, Duration) {
     let budgets = publication.storms.iter().map(|it| Duration::from_secs(it.budget_s));
-    ("many connections at once, over the socket and over TCP in turns", budgets.sum())
+    ("many connections at the same time, over the socket and over TCP in turns", budgets.sum())
 }
 
 /// Adds the storms with their rows, and the shortest queue at which no connection failed.
@@ -30,7 +30,7 @@ pub(crate) fn add(part: &mut ReproductionPart, publication: &Publication, amount
         match storms(plan, amounts, runner) {
             Ok(Some(storms)) => add_row(part, plan, &storms, runner),
             Ok(None) if runner.is_interrupted() => return,
-            Ok(None) => part.missing.push(format!("{}: its time ran out", plan.what)),
+            Ok(None) => part.missing.push(format!("{}: the time ran out", plan.what)),
             Err(failure) => part.missing.push(super::runner::in_one_line(&plan.what, &failure)),
         }
     }

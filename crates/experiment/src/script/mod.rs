@@ -40,7 +40,7 @@ pub(crate) fn read(protocol: Protocol, requests: &Requests) -> Result<Option<Arc
         Protocol::Postgres => Dialect::Postgres,
         other => {
             return Err(Failure::usage(
-                format!("scripts are SQL, which {} does not speak", other.name()),
+                format!("scripts are SQL, which {} does not understand", other.name()),
                 "use MySQL, MariaDB or PostgreSQL for a script",
             ));
         }
@@ -68,7 +68,7 @@ fn text_of(file: &str) -> Result<String, Failure> {
         )
     };
     read::text(Path::new(file), MOST_BYTES).map_err(|error| match error.kind() {
-        io::ErrorKind::FileTooLarge => unreadable(&"it is larger than 1 MiB"),
+        io::ErrorKind::FileTooLarge => unreadable(&"the file is larger than 1 MiB"),
         _ => unreadable(&error),
     })
 }

@@ -103,17 +103,18 @@ impl Answer {
 fn how_to_get(kind: Kind) -> Option<String> {
     let hint = match kind {
         Kind::Mysql if find_binary(Kind::Mariadb).is_some() => {
-            "the installed server is MariaDB: use `private:mariadb`".to_owned()
+            "use `private:mariadb`: the installed server is MariaDB".to_owned()
         }
-        Kind::Memcached => "install the package `memcached` in version 1.6.18 or newer, or put the binary's folder \
+        Kind::Memcached => "install the package `memcached` in version 1.6.18 or newer, or put the program's folder \
                             into PATH"
             .to_owned(),
         Kind::Ferretdb => "`scripts/ferretdb.sh` in looptax's folder builds FerretDB 1.24 with Go and prints the \
-            folder to put into PATH; FerretDB 2 needs a PostgreSQL with an extension, and looptax does not start it"
+            folder to put into PATH; FerretDB 2 needs a PostgreSQL with an extension, and looptax does not start \
+            such a server"
             .to_owned(),
         _ => {
             let package = kind.facts().private.as_ref()?.package?;
-            format!("install the package `{package}`, or put the binary's folder into PATH")
+            format!("install the package `{package}`, or put the program's folder into PATH")
         }
     };
     Some(hint)

@@ -169,7 +169,7 @@ impl Explain for ServerError {
             ),
             Self::Fill { source: WireError::Server { message, .. }, .. } if message.starts_with("out of memory") => {
                 Some(
-                    "a private memcached evicts nothing to make room: use fewer --rows, or a smaller --value-size"
+                    "use fewer --rows, or a smaller --value-size: a private memcached evicts no keys to make room"
                         .to_owned(),
                 )
             }
@@ -178,8 +178,8 @@ impl Explain for ServerError {
                 Some("set a shorter, plain scratch root, for example `TMPDIR=/tmp`".to_owned())
             }
             Self::Spawn { source, .. } if source.kind() == io::ErrorKind::PermissionDenied => Some(
-                "the server runs as an unprivileged account: let this account enter the scratch root, and use no \
-                 noexec mount"
+                "the server runs as an unprivileged account: allow this account to enter the scratch root, and \
+                 choose a scratch root that is not mounted with noexec"
                     .to_owned(),
             ),
             Self::Initialise { log_tail, .. } | Self::NotReady { log_tail, .. } | Self::Exited { log_tail, .. } => {
@@ -191,8 +191,7 @@ impl Explain for ServerError {
             ),
             Self::AccountMissing { .. } => Some("run looptax as an ordinary user".to_owned()),
             Self::Verifier { .. } => Some(
-                "PgBouncer needs PostgreSQL 10 or newer, which stores passwords for SCRAM: put such a version first \
-                 in PATH"
+                "put PostgreSQL 10 or newer first in PATH: PgBouncer needs the SCRAM passwords of these versions"
                     .to_owned(),
             ),
             Self::ReaperLost { .. } => Some("start looptax again".to_owned()),
@@ -204,11 +203,12 @@ impl Explain for ServerError {
 /// Returns a hint if the log's last lines show one of the usual causes.
 fn log_hint(log_tail: &str) -> Option<String> {
     let hint = if log_tail.contains("Permission denied") || log_tail.contains("errno: 13") {
-        "an AppArmor or SELinux profile may keep the server in its own folders: see `aa-status` or `ausearch -m avc`"
+        "run `aa-status` or `ausearch -m avc`: an AppArmor or SELinux profile may restrict the server to its own \
+        folders"
     } else if log_tail.contains("No space left") || log_tail.contains("errno: 28") {
-        "the file system of the scratch root is full: set another one with TMPDIR"
+        "set another scratch root with TMPDIR: the file system of this one is full"
     } else if log_tail.contains("ddress already in use") {
-        "other programs keep taking the free ports: try again"
+        "run the command again: other programs took the free ports"
     } else {
         return None;
     };

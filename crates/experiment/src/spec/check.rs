@@ -61,7 +61,7 @@ fn check_socket(given: Option<&Path>, spec: &TargetSpec) -> Result<(), Failure> 
         // PostgreSQL's socket may be given by its folder.
         (Some(given), Some(own)) if given != own && Some(given) != own.parent() => Err(Failure::usage(
             format!("the target's URL has the socket {}, but --socket has {}", own.display(), given.display()),
-            "leave one of them out",
+            "leave out the socket in the URL, or --socket",
         )),
         _ => Ok(()),
     }
@@ -84,7 +84,7 @@ fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
         Some(word @ (requests::STREAM | requests::CONNECT | requests::DUMP)) if !load.is_flat_out() => {
             Err(Failure::usage(
                 format!("--rate and --think do not apply to `{word}`"),
-                "leave them out: it runs as fast as it can",
+                "leave --rate and --think out: this workload runs as fast as it can",
             ))
         }
         _ if requests.reconnect_every.is_some() && !load.is_flat_out() => {
@@ -105,7 +105,7 @@ fn check_dumps(experiment: &Experiment) -> Result<(), Failure> {
     if experiment.slice.is_some() {
         return Err(Failure::usage(
             "--slice-ms does not apply to `dump`: whole dumps are compared",
-            "use --rows to choose how long they are",
+            "use --rows to choose the length of the dumps",
         ));
     }
     let connections = experiment.connections.iter().flatten();
@@ -128,7 +128,7 @@ fn check_connects(clients: Option<&Clients>) -> Result<(), Failure> {
     };
     match typed {
         Some(typed) => Err(Failure::usage(
-            format!("{typed} does not apply to `connect` or --reconnect-every: their client blocks in every step"),
+            format!("{typed} does not apply to `connect` or --reconnect-every, whose client blocks in every step"),
             "leave it out",
         )),
         None => Ok(()),

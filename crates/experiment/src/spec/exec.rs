@@ -96,17 +96,17 @@ fn template(line: &str) -> Result<Template, Failure> {
     })?;
     if !words.iter().any(|word| word == TRANSPORT) {
         return Err(Failure::usage(
-            "--exec has no word {transport}: both arms would run the same",
+            "the command of --exec does not contain {transport}: both arms would run the same command",
             format!(
-                "write it in place of the address options: --exec '{} {TRANSPORT} …'; or give each arm its own \
-                 command with --exec-unix and --exec-tcp",
+                "write {{transport}} in place of the address options: --exec '{} {TRANSPORT} …'; or pass a command \
+                 for each arm with --exec-unix and --exec-tcp",
                 words[program_idx]
             ),
         ));
     }
     if let Some(why) = tool.runs_for_a_time(&words[program_idx..]) {
         return Err(Failure::usage(
-            format!("`{}` would run for a fixed time, which shows no difference", words[program_idx]),
+            format!("`{}` would run for a fixed time, so its run time shows no difference", words[program_idx]),
             why,
         ));
     }
@@ -117,8 +117,8 @@ fn per_arm(option: &str, line: &str) -> Result<Vec<String>, Failure> {
     let words = split(option, line)?;
     if words.iter().any(|word| word.contains(TRANSPORT)) {
         return Err(Failure::usage(
-            format!("{option} has {TRANSPORT}, which only --exec replaces"),
-            "write the arm's own flags there, or use --exec for both arms",
+            format!("{option} contains {TRANSPORT}, which looptax replaces only in --exec"),
+            "write the arm's own flags into this option, or use --exec for both arms",
         ));
     }
     Ok(words)
@@ -178,8 +178,8 @@ mod tests {
 
     #[test]
     fn what_cannot_be_run_is_refused() {
-        refused("mysqldump looptax", "no word {transport}");
-        refused("mysqldump --x={transport}", "no word {transport}");
+        refused("mysqldump looptax", "does not contain {transport}");
+        refused("mysqldump --x={transport}", "does not contain {transport}");
         refused("./page.sh {transport}", "--exec-unix CMD");
         refused("sh -c 'mysqldump {transport}'", "`sh`");
         refused("psql 'x {transport}", "not closed");

@@ -51,7 +51,7 @@ impl Load {
             (true, think) => Ok(Self::Closed { think: think.unwrap_or_default() }),
             (false, Some(_)) => Err(Failure::usage(
                 "--think is for a closed loop, but --rate is for an open one",
-                "leave one of them out",
+                "leave out --think or --rate",
             )),
             (false, None) => Ok(Self::Open { rates, arrivals }),
         }

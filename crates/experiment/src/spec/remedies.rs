@@ -63,10 +63,10 @@ fn check_today(today: Arm) -> Result<(), Failure> {
         Arm::Tcp | Arm::Tcp6 | Arm::Tls | Arm::TlsUnix | Arm::Bridge | Arm::Nat | Arm::Proxy => Ok(()),
         _ if today.second_hop().is_some() => Err(Failure::usage(
             "--remedies compares one hop, but a pooler has two",
-            "the bill shows the gain of each hop: looptax compare private:pgbouncer",
+            "use the bill, which shows the gain of each hop: looptax compare private:pgbouncer",
         )),
         _ => Err(Failure::usage(
-            format!("--remedies looks for what would help over TCP or with TLS, but `{today}` is itself a remedy"),
+            format!("--remedies searches for remedies for TCP or TLS, but `{today}` is itself a remedy"),
             TODAY,
         )),
     }
@@ -170,7 +170,7 @@ fn placed(
         return Err("looptax does not pin the threads of a running server");
     }
     if today.placements.as_deref() != Some(&[Placement::Same]) {
-        return Err("--placement asks for another placement");
+        return Err("--placement sets another placement");
     }
     let mut changed = today.clone();
     changed.placements = Some(vec![placement]);

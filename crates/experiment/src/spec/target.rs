@@ -107,7 +107,7 @@ fn running(word: &str) -> Result<Running, Failure> {
     if address.protocol == Protocol::Memcached {
         return Err(Failure::usage(
             "a running memcached cannot be measured: it serves a socket or TCP, not both",
-            "use private:memcached, which starts one of each and measures both",
+            "use private:memcached, which starts a process for each transport and measures both",
         ));
     }
     if address.protocol == Protocol::Fastcgi || (is_socket && address.socket.is_some()) {

@@ -136,8 +136,8 @@ impl Tool {
             Self::MysqlShell | Self::MysqlOther => "in MYSQL_PWD",
             Self::Libpq | Self::Pgbench => "in PGPASSWORD",
             Self::RedisCli => "in REDISCLI_AUTH",
-            Self::Sysbench => "on its command line, the only place where it accepts one for MySQL",
-            Self::RedisBenchmark => "on its command line, the only place where it accepts one",
+            Self::Sysbench => "on the tool's command line, the only place where the tool accepts a password for MySQL",
+            Self::RedisBenchmark => "on the tool's command line, the only place where the tool accepts a password",
         }
     }
 

@@ -83,7 +83,7 @@ impl Ground {
             return Err(Failure::usage(
                 "cannot set the queues of the server's sockets: the kernel does not give looptax the server's \
                  descriptors",
-                "pidfd_getfd(2) needs Linux 5.6 and the right to trace the server: try to run looptax as root",
+                "run looptax as root, on Linux 5.6 or newer: pidfd_getfd(2) needs the right to trace the server",
             ));
         }
         for listener in &self.listeners {

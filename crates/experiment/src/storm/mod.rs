@@ -85,8 +85,11 @@ pub fn client(word: Option<&str>, kind: Kind) -> Result<&'static Connects, Failu
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         let asked = word.map_or_else(|| "a client".to_owned(), |word| format!("`{word}`"));
         Failure::usage(
-            format!("looptax does not know how {asked} connects to {name} if the server does not accept"),
-            format!("clients that were traced with {name}: {known}"),
+            format!(
+                "looptax does not know how {asked} connects to {name} while the server does not accept \
+                connections"
+            ),
+            format!("clients that looptax knows for {name}: {known}"),
         )
     })
 }

@@ -76,12 +76,12 @@ pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Fa
         | Protocol::Http
         | Protocol::Echo => &[],
     };
-    refuse(conversation, forbidden, "every measured query would be written to the server's log", variable)
+    refuse(conversation, forbidden, "the server would write every measured query to its log", variable)
 }
 
 /// Returns an error if writes of `--write` would be replicated, evict keys, or be appended to an append-only file.
 pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<(), Failure> {
-    let why = "the data that --write writes would not stay in this server's memory";
+    let why = "the server would evict, replicate or log the data that --write writes";
     match conversation.protocol() {
         Protocol::Mysql => refuse(conversation, &[("log_bin", &["ON", "1"])], why, variable),
         Protocol::Postgres => refuse(conversation, &[("wal_level", &["logical"])], why, variable),

@@ -109,7 +109,7 @@ fn check_pooling(kind: Kind, settings: &Experiment) -> Result<(), Failure> {
     if !pooler::has_mode(kind, mode) {
         return Err(Failure::usage(
             format!("{title} does not pool by {}", mode.name()),
-            "leave --pool-mode out: this pooler pools by session",
+            "leave out --pool-mode: this pooler pools only by session",
         ));
     }
     if !kind.is_pooler() || settings.requests.sent == Sent::Text {

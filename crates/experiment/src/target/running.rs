@@ -126,8 +126,8 @@ fn log_in(spec: &Running, ask: AskPassword) -> Result<(Conversation, Login), Fai
         // The login is rejected by a line of pg_hba.conf, both with and without a password.
         let is_about_lines = refused.refusal().is_some_and(|(code, _)| code == "28000");
         let failure = Failure::from(refused);
-        let hint = "no password was given: put it into LOOPTAX_PASSWORD, or run looptax on a terminal, where it asks \
-            for it";
+        let hint = "no password was given: put the password into LOOPTAX_PASSWORD, or run looptax on a terminal, \
+            where it asks for the password";
         return Err(if is_about_lines { failure } else { failure.with_hint(hint) });
     };
     login.password = Secret::new(answer?);
@@ -171,8 +171,8 @@ fn refuse_if_prepared_is_lost(conversation: &mut Conversation, by_socket: &mut C
         return Ok(());
     }
     Err(Failure::usage(
-        "this pooler lends a server connection to one client after another (pool_mode transaction or statement), and \
-         does not keep each client's prepared statements",
+        "this pooler gives a server connection to one client after another (pool_mode transaction or statement), \
+         and does not keep each client's prepared statements",
         "pass --protocol text, which prepares nothing; PgBouncer 1.21 and newer keep prepared statements in every \
          mode (max_prepared_statements)",
     ))
@@ -207,7 +207,10 @@ fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Ex
     let workload = workloads::make(target.protocol, &settings.requests, &scratch.place(settings.rows))?;
     if let Workload::Incr { .. } | Workload::Lpush { .. } | Workload::DumpValues { .. } = workload {
         return Err(Failure::usage(
-            format!("looptax does not run `{workload}` on a running server: it makes keys that do not expire"),
+            format!(
+                "looptax does not run `{workload}` on a running server, because this workload makes keys that \
+                do not expire"
+            ),
             "use set or mixed, whose keys expire; a private server accepts every workload",
         ));
     }
@@ -253,8 +256,8 @@ fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Exp
         let needs = if workload.writes() { "writes" } else { "needs keys on the server" };
         return Err(Failure::usage(
             format!("`{workload}` {needs}"),
-            "pass --write, which makes its own scratch place and removes it afterwards, or --workload ping, which \
-             needs nothing",
+            "pass --write, with which looptax makes a separate scratch place and removes it afterwards, or \
+             --workload ping, which needs no data",
         ));
     }
     if target.protocol == Protocol::Redis {
@@ -271,8 +274,8 @@ fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Exp
     target.n_keys = sequence(&mut conversation, table, key).ok_or_else(|| {
         Failure::usage(
             format!("found no table `{table}` that this account can read, with {key} from 1 on"),
-            "use --workload ping, which needs no table, or --write, which makes a scratch schema and drops it \
-             afterwards",
+            "use --workload ping, which needs no table, or --write, with which looptax makes a scratch schema and \
+             drops it afterwards",
         )
     })?;
     target.workload = match workload {
@@ -295,7 +298,8 @@ fn may_get(conversation: &mut Conversation) -> Result<(), Failure> {
     let asked = conversation.pipeline(&[command]);
     asked.map(drop).map_err(|error| {
         Failure::new(error).with_hint(format!(
-            "each request is GET {key}, which is a missing key: ACL SETUSER NAME +get ~looptax:missing* allows it"
+            "allow the user to read missing keys: ACL SETUSER NAME +get ~looptax:missing* (each request is GET \
+            {key}, and this key does not exist)"
         ))
     })
 }
@@ -329,7 +333,7 @@ fn tell_leftovers(conversation: &mut Conversation) -> Result<(), Failure> {
     match names.first() {
         None => Ok(()),
         Some(first) => Err(Failure::usage(
-            format!("an earlier run that was killed left {} behind", names.join(", ")),
+            format!("{} is left over from an earlier run that was killed", names.join(", ")),
             match conversation.protocol() {
                 Protocol::Mysql => format!("DROP DATABASE {first};"),
                 Protocol::Mongodb => format!("in mongosh: use {first}, then db.dropDatabase()"),

@@ -45,7 +45,7 @@ pub(super) fn find(
         Some(error) => not_let_in(error, protocol),
         None => Failure::usage(
             format!("found no socket of the server on {tcp}"),
-            "pass it with --socket FILE; `ss -xl` lists sockets, and root sees which process owns each",
+            "pass the socket with --socket FILE; `ss -xl` lists sockets, and root sees which process owns each socket",
         ),
     })
 }
@@ -56,7 +56,7 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
     let failure = Failure::from(error);
     let why = match protocol {
         Protocol::Mysql => "the account at 'localhost' applies, which is missing or has another password or plugin",
-        Protocol::Postgres => "a `local` line of pg_hba.conf rejects it, or requires another user (peer)",
+        Protocol::Postgres => "a `local` line of pg_hba.conf rejects the login, or requires another user (peer)",
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Mongodb
@@ -68,7 +68,7 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
         return failure;
     }
     failure.with_hint(format!(
-        "over TCP the login works; over the socket {why}: `looptax check` with this address says what to change"
+        "run `looptax check` with this address to see what to change: over TCP the login works; over the socket {why}"
     ))
 }
 
@@ -167,7 +167,7 @@ fn refuse_if_different(by_tcp: &mut Conversation, by_socket: &mut Conversation) 
     }
     Err(PathError::DifferentServers {
         detail: format!(
-            "the server at {} identifies itself as `{tcp}`, the one at {} as `{unix}`",
+            "the server at {} identifies itself as `{tcp}`, the server at {} as `{unix}`",
             by_tcp.endpoint(),
             by_socket.endpoint()
         ),

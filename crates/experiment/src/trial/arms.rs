@@ -151,8 +151,8 @@ impl Turns<'_> {
             unset: Vec::new(),
         };
         let run = run_once(&plan, *limit, self.stop).map_err(|error| {
-            let hint = "looptax uses no shell: pipes and loops need sh -c '…'; else run the load by hand while the \
-                application runs";
+            let hint = "run the load by hand while the application runs; if the load has pipes or loops, use sh -c \
+                '…', because looptax uses no shell";
             Failure::usage(format!("the load `{shown}` failed: {}", with_causes(&error)), hint)
         })?;
         Ok(run.map_or_else(PagesLoaded::default, |run| PagesLoaded {
@@ -271,7 +271,8 @@ impl Turns<'_> {
         let what = format!("{n_failed} of {n_all} pages failed{first}");
         Failure::usage(
             what,
-            "looptax concludes nothing from a trial with failed pages; the application's log may show the cause",
+            "read the application's log, which may show the cause; looptax concludes nothing from a trial with \
+            failed pages",
         )
         .invalid()
     }

@@ -83,7 +83,7 @@ pub(crate) fn look(
     if ask.is_each && used.len() > MOST_EACH {
         let n = used.len();
         let what = format!("--each tries at most {MOST_EACH} servers, but the application uses {n}");
-        return Err(Failure::usage(what, "choose them with --port PORT,…"));
+        return Err(Failure::usage(what, "choose servers with --port PORT,…"));
     }
     let mut facts = over_tcp.facts;
     if design == TrialDesign::Flip {
@@ -308,7 +308,10 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
         let over_socket = names(&|idx| kept[idx][1]);
         return Err(if over_socket.is_empty() {
             Failure::usage(
-                format!("the pages connect to none of this machine's servers with a socket ({})", names(&|_| true)),
+                format!(
+                    "the pages do not connect to any server of this machine that has a socket ({})",
+                    names(&|_| true)
+                ),
                 "request a page that uses the database, not one that a cache answers; for another server, pass --map \
                  ADDRESS=SOCKET",
             )
@@ -325,8 +328,8 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
             let what = format!("the application keeps its connections to {held}");
             return Err(Failure::usage(what, "pass --restart to restart it for each turn"));
         }
-        _ if !held.is_empty() => (TrialDesign::Restart, format!("it keeps its connections to {held}")),
-        _ => (TrialDesign::Flip, format!("its pages open connections to {new}")),
+        _ if !held.is_empty() => (TrialDesign::Restart, format!("the application keeps its connections to {held}")),
+        _ => (TrialDesign::Flip, format!("the application's pages open connections to {new}")),
     })
 }
 
@@ -343,7 +346,7 @@ fn object_to(program: &Program, failures: &[FailedPages], pages: &[Page], over: 
             let colon = if words.is_empty() { "" } else { ": " };
             format!("{url} answers with status {status}{over}{colon}{words}")
         }
-        _ => format!("{url} is not answered{over}: {words}"),
+        _ => format!("{url} does not answer{over}: {words}"),
     };
     let what = what + &program.said();
     let hint = match failed.kind {
@@ -351,7 +354,7 @@ fn object_to(program: &Program, failures: &[FailedPages], pages: &[Page], over: 
         FailureKind::Tls => "pass the page as https://",
         FailureKind::NoHttp => "pass the port at which the application speaks HTTP",
         FailureKind::Timeout => "allow more time for a page with --page-limit",
-        _ if !over.is_empty() => "`looptax check` says what the socket needs; nothing was changed",
+        _ if !over.is_empty() => "run `looptax check` to see what the socket needs; nothing was changed",
         _ => "pass a page that works, with --url",
     };
     Err(Failure::usage(what, hint))
@@ -377,7 +380,7 @@ fn object_to_ways(tcp: &[PageFacts], socket: &[PageFacts], pages: &[Page]) -> Re
                     bytes[1],
                     tcp.body_bytes.unwrap_or_default()[1],
                 ),
-                "`looptax check` says what the socket needs; nothing was changed",
+                "run `looptax check` to see what the socket needs; nothing was changed",
             ));
         }
     }

@@ -68,7 +68,7 @@ fn run(
     }
     wait_for_answer(program, &mut load, ask.start_limit, stop)?;
     let ask = &with_names(ask, program);
-    observer.say("looking at its pages over TCP and over the socket");
+    observer.say("trying the application's pages over TCP and over the socket");
     let Some(seen) = look(ask, program, &mut load, stop)? else {
         return Ok(());
     };

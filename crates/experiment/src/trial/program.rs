@@ -98,7 +98,8 @@ impl Program {
         let said = self.output.last_lines();
         Err(Failure::usage(
             format!("the application does not listen at {ready} after {limit:?}{said}"),
-            "if it listens at another address, pass that with --ready; if it needs more time, pass --start-limit",
+            "if the application listens at another address, pass the address with --ready; if it needs more time, \
+            pass --start-limit",
         ))
     }
 
@@ -123,8 +124,8 @@ impl Program {
         if self.programs.is_background() {
             return Err(Failure::usage(
                 format!("the application went into the background{said}"),
-                "start it in the foreground: nginx -g 'daemon off;', php-fpm -F, apache2 -DFOREGROUND, gunicorn \
-                 without --daemon",
+                "start the application in the foreground: nginx -g 'daemon off;', php-fpm -F, apache2 -DFOREGROUND, \
+                 gunicorn without --daemon",
             ));
         }
         let how = match exit {
@@ -182,7 +183,8 @@ impl Program {
         let to = to.map_or_else(String::new, |it| format!(" to {}", it.kind));
         Failure::usage(
             format!("{n_not_moved} of {n} connections{to} stayed on TCP in the socket's turns: {why}"),
-            "`looptax run --stats --` with the same command shows more; `looptax check` says what the socket needs",
+            "run `looptax run --stats --` with the same command to see more, and `looptax check` to see what the \
+            socket needs",
         )
     }
 
@@ -235,10 +237,10 @@ fn listens(at: SocketAddr) -> bool {
 fn not_started(error: RedirectError) -> Failure {
     let hint = match &error {
         RedirectError::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            "is it installed, and in PATH or given with its folder?"
+            "install the program, and put it in PATH or pass it with its folder"
         }
-        RedirectError::Exec { .. } => "is it a program, and do you have the right to execute it?",
-        _ => "try the command with `looptax run --` before it, which shows what the kernel does not allow",
+        RedirectError::Exec { .. } => "check that the file is a program and that you may execute it",
+        _ => "run `looptax run --` with the same command, which shows what the kernel does not allow",
     };
     Failure::from(error).with_hint(hint)
 }

@@ -59,8 +59,8 @@ impl Nameless {
         let parts: Vec<String> = parts.collect();
         (!parts.is_empty()).then(|| {
             format!(
-                "functions without names are counted as one for each file: {}; install a package of debug symbols \
-                 (-dbgsym, -dbg, -debuginfo) for the names",
+                "looptax counts all functions without names in a file as one function: {}; to get the names, \
+                 install a package of debug symbols (-dbgsym, -dbg, -debuginfo)",
                 parts.join("; ")
             )
         })
@@ -101,8 +101,8 @@ mod tests {
         let stripped = ["redis-check-rdb", "libjemalloc.so.2"].map(str::to_owned);
         let run_as = RunAs::from([("redis-check-rdb".to_owned(), "redis-server".to_owned())]);
         let note = nameless.note(&stripped, &run_as).unwrap();
-        let words = "each file: all of libjemalloc.so.2 with 15.0 % of the CPU time; some of redis-check-rdb, which runs as \
-                     redis-server, with 10.0 % of the CPU time; install a package";
+        let words = "as one function: all of libjemalloc.so.2 with 15.0 % of the CPU time; some of redis-check-rdb, \
+                     which runs as redis-server, with 10.0 % of the CPU time; to get the names, install a package";
         assert!(note.contains(words), "{note}");
         assert_eq!(nameless.note(&[], &run_as), None);
         assert_eq!(Nameless::default().note(&stripped, &run_as), None);

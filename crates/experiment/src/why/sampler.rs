@@ -135,7 +135,8 @@ impl Sampler {
             }
             match self.watch_threads(pid) {
                 Err(error) if refusal::is_forbidden(&error) => self.notes.push(format!(
-                    "process {pid} belongs to another user, so looptax takes no samples of it: run looptax as root"
+                    "process {pid} belongs to another user, so looptax takes no samples of this process: run \
+                    looptax as root"
                 )),
                 result => result.map_err(refusal::explain)?,
             }
@@ -359,12 +360,13 @@ fn note_scope(scope: Scope) -> Vec<String> {
     let note = match scope {
         Scope::Machine => return Vec::new(),
         Scope::OwnWithKernel => {
-            "looptax takes samples of this user's processes only: run it as root, or set `sysctl \
-             kernel.perf_event_paranoid=-1`, to see what the kernel does for others too"
+            "looptax takes samples of this user's processes only: to see what the kernel does for other processes \
+             too, run looptax as root, or set `sysctl kernel.perf_event_paranoid=-1`"
         }
         Scope::Own => {
             "looptax takes samples of this user's processes only, and not of the kernel: `sysctl \
-             kernel.perf_event_paranoid=1` adds the kernel's part of them, `=-1` the whole machine, as root sees it"
+             kernel.perf_event_paranoid=1` adds the kernel's work for these processes, `=-1` the whole machine, as \
+             root sees it"
         }
     };
     vec![note.to_owned()]

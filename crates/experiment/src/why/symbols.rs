@@ -91,8 +91,8 @@ impl Symbols {
     pub(crate) fn note(&self) -> Option<&'static str> {
         let is_hidden = self.kernel.as_ref().is_some_and(Kallsyms::is_empty);
         is_hidden.then_some(
-            "the kernel hides the names of its functions, so they are listed by address: run as root, or `sysctl \
-             kernel.kptr_restrict=0`",
+            "the kernel hides the names of its functions, so looptax lists them by address: run looptax as root, or \
+             set `sysctl kernel.kptr_restrict=0`",
         )
     }
 

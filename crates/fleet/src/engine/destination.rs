@@ -78,7 +78,7 @@ impl Destination {
             // A mistyped address must not be taken for a folder, whose name would then contain a password.
             _ if text.contains("//") || text.contains(['@', ':']) => {
                 return Err(wrong(
-                    "it is neither a URL nor the path of a folder, which cannot contain `//`, `@` or `:`",
+                    "the address is neither a URL nor the path of a folder (a path cannot contain `//`, `@` or `:`)",
                 ));
             }
             _ => Place::Folder(PathBuf::from(text)),
@@ -104,16 +104,16 @@ impl Destination {
     pub fn caution(&self) -> Option<&'static str> {
         match &self.place {
             Place::ClickHouse(it) if !it.is_sealed && !is_here(&it.host) => Some(
-                "the collector is another machine, and the connection has no TLS: reports and password can be read on \
-                 the way (?secure=true encrypts them)",
+                "the collector is another machine, and the connection has no TLS: others on the network can read \
+                 reports and password (?secure=true encrypts them)",
             ),
             Place::Postgres(it) if it.sealing == Sealing::Unchecked => Some(
                 "sslmode=require encrypts the connection but does not check the server's certificate; \
-                 sslmode=verify-full checks it",
+                 sslmode=verify-full checks the certificate too",
             ),
             Place::Postgres(it) if it.sealing == Sealing::None && !it.is_here() => Some(
-                "sslmode=disable: reports can be read on the way; looptax sends no password to a server that does not \
-                 ask for SCRAM",
+                "sslmode=disable: others on the network can read reports; looptax sends no password to a server \
+                 that does not ask for SCRAM",
             ),
             _ => None,
         }
@@ -171,7 +171,7 @@ fn postgres(text: &str) -> Result<PostgresAt, FleetError> {
         return Err(wrong("a collector is clickhouse://…, postgres://…, a folder, or -"));
     }
     if address.user.is_none() {
-        return Err(wrong("it has no user, as in postgres://user@host/looptax"));
+        return Err(wrong("the URL has no user; write a user, as in postgres://user@host/looptax"));
     }
     let query = Query::from_text(text);
     refuse_others(query, &OF_POSTGRES)?;
@@ -185,8 +185,8 @@ fn postgres(text: &str) -> Result<PostgresAt, FleetError> {
         Some("verify-ca") => Sealing::Authority,
         Some(_) => {
             return Err(wrong(
-                "`sslmode=` has to be verify-full, verify-ca, require or disable: other modes may silently send in the \
-                 clear",
+                "`sslmode=` has to be verify-full, verify-ca, require or disable: with other modes a connection may \
+                 silently be unencrypted",
             ));
         }
     };
@@ -199,7 +199,7 @@ fn refuse_others(query: Query<'_>, known: &[&str]) -> Result<(), FleetError> {
     match names.find(|name| !known.contains(&&**name)) {
         Some(name) => {
             let name = crate::text::cleaned(&name);
-            Err(wrong(&format!("it has an unknown parameter `{name}=`")))
+            Err(wrong(&format!("the URL has an unknown parameter `{name}=`")))
         }
         None => Ok(()),
     }

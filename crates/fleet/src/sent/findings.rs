@@ -10,53 +10,63 @@ use crate::text::{known, text};
 /// One row for each pair of client and server, and transport.
 pub const FINDINGS: Table = Table {
     name: "findings",
-    doc: "Connections of one process to one server of its machine, over one transport, as looptax find saw them.",
+    doc: "Connections of one process to one server of the same machine, over one transport, as looptax find saw them.",
     key: &["report_id", "n"],
     columns: &[
-        Column { name: "report_id", kind: Kind::Text, doc: "The report that contains it." },
+        Column { name: "report_id", kind: Kind::Text, doc: "The report that contains the finding." },
         Column { name: "host_id", kind: Kind::Text, doc: "The machine's number." },
-        Column { name: "at", kind: Kind::Time, doc: "When it was seen, by the machine's own clock." },
-        Column { name: "n", kind: Kind::Count, doc: "Its number within the report, from 0." },
+        Column { name: "at", kind: Kind::Time, doc: "When looptax saw the connections, by the machine's own clock." },
+        Column { name: "n", kind: Kind::Count, doc: "The finding's number within the report, from 0." },
         Column { name: "server", kind: Kind::Word, doc: "Kind of the server: mariadb, postgres, redis." },
-        Column { name: "server_version", kind: Kind::Word, doc: "Its version, if its program reports it." },
-        Column { name: "server_home", kind: Kind::Word, doc: "Its manager: service, docker, or empty." },
+        Column {
+            name: "server_version",
+            kind: Kind::Word,
+            doc: "The server's version, if the server's program \
+            reports it.",
+        },
+        Column { name: "server_home", kind: Kind::Word, doc: "The manager of the process: service, docker, or empty." },
         Column {
             name: "has_socket",
             kind: Kind::Flag,
             doc: "Whether the server has a Unix socket that a client can connect to.",
         },
         Column { name: "client", kind: Kind::Text, doc: "The client's program; hashed with --anonymous." },
-        Column { name: "client_user", kind: Kind::Text, doc: "The user that it runs as; hashed with --anonymous." },
-        Column { name: "client_home", kind: Kind::Word, doc: "Its manager: service, docker, or empty." },
+        Column {
+            name: "client_user",
+            kind: Kind::Text,
+            doc: "The user that the client runs as; hashed with \
+            --anonymous.",
+        },
+        Column { name: "client_home", kind: Kind::Word, doc: "The manager of the process: service, docker, or empty." },
         Column { name: "way", kind: Kind::Word, doc: "unix, loopback, loopback6, own address or bridge." },
         Column { name: "is_tcp", kind: Kind::Flag, doc: "Whether the transport pays for TCP." },
         Column { name: "connections", kind: Kind::Count, doc: "Connections that are open." },
         Column {
             name: "requests_per_s",
             kind: Kind::Number,
-            doc: "Requests per second over all of them, counted in the kernel, else as segments with data.",
+            doc: "Requests per second over all these connections, counted in the kernel, else as segments with data.",
         },
         Column {
             name: "opened_per_s",
             kind: Kind::Number,
-            doc: "Connections opened per second, also those that are gone; none if the kernel did not count them.",
+            doc: "Connections opened per second, including closed connections; none if the kernel did not count them.",
         },
         Column {
             name: "median_us",
             kind: Kind::Number,
-            doc: "Half of the requests took less, microseconds; none if the kernel did not count them.",
+            doc: "Half of the requests took less than this, microseconds; none if the kernel did not count them.",
         },
         Column {
             name: "cpu_ms_per_s",
             kind: Kind::Number,
             doc: "CPU time that TCP costs more than the socket, ms per second: an estimate.",
         },
-        Column { name: "cpu_ms_per_s_lo", kind: Kind::Number, doc: "Lower end of its interval." },
-        Column { name: "cpu_ms_per_s_hi", kind: Kind::Number, doc: "Upper end of its interval." },
+        Column { name: "cpu_ms_per_s_lo", kind: Kind::Number, doc: "Lower end of the interval." },
+        Column { name: "cpu_ms_per_s_hi", kind: Kind::Number, doc: "Upper end of the interval." },
         Column {
             name: "fell_back",
             kind: Kind::Flag,
-            doc: "Whether a switch moved this program and server to the socket, and they use TCP again.",
+            doc: "Whether a switch moved this program to the server's socket, and the program uses TCP again.",
         },
     ],
 };

@@ -11,22 +11,25 @@ use thiserror::Error;
 /// The reason why counting on sockets is not possible on this machine.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refused {
-    #[error("the kernel lets only root, or CAP_BPF with CAP_PERFMON, count on sockets")]
+    #[error("only root, or a process with CAP_BPF and CAP_PERFMON, may count requests on sockets")]
     Rights,
     #[error(
-        "looptax runs in a separate process namespace, as in a container, but counting on sockets needs the process \
-         numbers of the machine (docker run --pid=host, hostPID: true)"
+        "looptax runs in a separate process namespace, as in a container, but to count requests on sockets it needs \
+         the process numbers of the machine (docker run --pid=host, hostPID: true)"
     )]
     OwnProcesses,
-    #[error("counting on sockets needs the kernel's type information (/sys/kernel/btf/vmlinux), which is missing")]
+    #[error(
+        "to count requests on sockets, looptax needs the kernel's type information (/sys/kernel/btf/vmlinux), \
+        which is missing"
+    )]
     NoTypes,
-    #[error("this kernel has no tracepoint `{0}`: counting on sockets needs Linux 6.3 or newer")]
+    #[error("this kernel has no tracepoint `{0}`: to count requests on sockets, looptax needs Linux 6.3 or newer")]
     NoTracepoint(String),
-    #[error("the kernel is in lockdown mode, which forbids programs to count on sockets")]
+    #[error("the kernel is in lockdown mode, in which programs cannot count requests on sockets")]
     Lockdown,
     #[error("the kernel's verifier rejected looptax's program: {0}")]
     Verifier(String),
-    #[error("the kernel does not let looptax count on sockets: {0}")]
+    #[error("the kernel does not allow looptax to count requests on sockets: {0}")]
     Kernel(String),
     #[error("looptax can read the bytes of connections only on x86_64")]
     Processor,

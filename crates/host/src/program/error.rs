@@ -21,12 +21,12 @@ pub enum ProgramError {
     SeveralUsers { pid: u32 },
     /// The process is in a container.
     #[error(
-        "process {pid} has its own users or process numbers, like a container: looptax does not run its program from \
-         outside"
+        "process {pid} has its own users or process numbers, as in a container: looptax does not run its program \
+         from outside the container"
     )]
     Elsewhere { pid: u32 },
     /// The file that the process runs cannot be opened.
-    #[error("looptax cannot inspect the program of process {pid}: it belongs to another user")]
+    #[error("looptax cannot inspect the program of process {pid}: the process belongs to another user")]
     Hidden { pid: u32 },
     /// The process belongs to a user, and looptax cannot run a program as that user.
     #[error(
@@ -58,7 +58,7 @@ pub enum ProgramError {
         why: Distrust,
     },
     /// The kernel cannot supervise a program.
-    #[error("looptax does not run {} as root: this kernel cannot supervise it ({source})", path.display())]
+    #[error("looptax does not run {} as root: this kernel cannot supervise the program ({source})", path.display())]
     Unsupervised { path: PathBuf, source: io::Error },
     /// The program could not be started.
     #[error("cannot start {}", path.display())]

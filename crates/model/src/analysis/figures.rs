@@ -139,7 +139,7 @@ fn of_quantile(
             Figure::missing(needs_time(*have, *need, *n_epochs, quantile, pace))
         }
         Some(QuantileComparison::NotEnough { .. }) if pace.n_epochs > 0 => {
-            Figure::missing("the latencies of the requests were not kept")
+            Figure::missing("the run did not keep the latencies of the requests")
         }
         Some(QuantileComparison::SliceTooShort { slice_us, p99_us }) => {
             Figure::missing(needs_longer_slices(*slice_us, *p99_us))
@@ -159,7 +159,7 @@ fn needs_time(have: usize, need: usize, n_epochs: usize, quantile: Quantile, pac
 
 fn needs_longer_slices(slice_us: f64, p99_us: f64) -> String {
     format!(
-        "needs slices of at least {:.0} ms: those of {:.0} ms cut off a tail of {:.1} ms",
+        "needs slices of at least {:.0} ms: slices of {:.0} ms cut off a tail of {:.1} ms",
         (p99_us / 100.0).ceil(),
         slice_us / 1e3,
         p99_us / 1e3
@@ -203,7 +203,7 @@ mod tests {
     fn a_tail_longer_than_the_slices_asks_for_longer_ones() {
         assert_eq!(
             needs_longer_slices(50_000.0, 12_340.0),
-            "needs slices of at least 124 ms: those of 50 ms cut off a tail of 12.3 ms"
+            "needs slices of at least 124 ms: slices of 50 ms cut off a tail of 12.3 ms"
         );
     }
 }

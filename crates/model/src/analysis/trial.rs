@@ -47,7 +47,7 @@ fn without_supervisor(raw: &Raw, alpha: f64) -> Figure {
     let added: Option<Vec<f64>> = added.collect();
     match added {
         Some(added) => plain(hodges_lehmann::estimate(&added, alpha)),
-        None => Figure::missing("looptax's own time is not known in every slice"),
+        None => Figure::missing("looptax's own time was not measured in every slice"),
     }
 }
 

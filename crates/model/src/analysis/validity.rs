@@ -21,7 +21,7 @@ pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> 
     let mut reasons = Vec::new();
     // A command that is too short to be observed does not disprove its arm: `warnings` reports it.
     for arm in arms.iter().filter(|arm| !arm.verified && arm.proof.seen.is_none()) {
-        reasons.push(format!("`{}` was not proved to be the arm that it is called", arm.name));
+        reasons.push(format!("looptax could not prove that `{}` used the transport of that name", arm.name));
     }
     let identities = arms.each_ref().map(|arm| &arm.proof.server_identity);
     if let [Some(one), Some(two)] = identities
@@ -35,7 +35,7 @@ pub fn invalid(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String> 
     }
     let n_disagree = raw.of_pair(pair).filter(|(_, epoch)| !epoch.answers_agree).count();
     if n_disagree > 0 {
-        reasons.push(format!("the arms gave different answers to the same requests in {n_disagree} epochs"));
+        reasons.push(format!("the arms' answers to the same requests differed in {n_disagree} epochs"));
     }
     reasons.extend(not_sustained(raw, pair, arms));
     reasons
@@ -78,7 +78,8 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
     for arm in arms.iter().filter(|arm| !arm.verified) {
         warnings.extend(arm.proof.seen.map(|seen| {
             format!(
-                "looptax saw no connection of {} in its {} runs: the command makes none, or they are too short to see",
+                "looptax saw no connection of {} in its {} runs: the command makes no connections, or they are too \
+                short to see",
                 arm.name, seen.n_runs
             )
         }));
@@ -86,15 +87,15 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
     let n_throttled: u64 = raw.of_pair(pair).filter_map(|(_, epoch)| epoch.n_throttled).sum();
     if n_throttled > 0 {
         warnings.push(format!(
-            "the kernel throttled the control group {n_throttled} times: its CPU quota affects every figure; raise the \
-             quota (cpu.max), or measure outside the group"
+            "the kernel throttled the control group {n_throttled} times, and the group's CPU quota affects every \
+             figure; raise the quota (cpu.max), or measure outside the group"
         ));
     }
     let n_unsampled: u64 = slices(raw, pair).map(|(_, slice)| slice.n_unsampled).sum();
     if n_unsampled > 0 {
         warnings.push(format!(
-            "{n_unsampled} latencies did not fit into memory and are missing from the percentiles; a higher \
-             --max-samples keeps them"
+            "{n_unsampled} latencies did not fit into memory and are missing from the percentiles; to keep all, \
+             raise --max-samples"
         ));
     }
     let is_kept = |kept: &Option<Samples>| kept.as_ref().is_some_and(|kept| kept.count > 0);
@@ -167,10 +168,10 @@ mod tests {
         arms[1].verified = false;
         arms[1].proof.server_identity = Some("another".to_owned());
         let expected = [
-            "`tcp` was not proved",
+            "could not prove that `tcp`",
             "different servers: `this one` and `another`",
             "6 requests failed",
-            "different answers to the same requests in 3 epochs",
+            "answers to the same requests differed in 3 epochs",
         ];
         check(&invalid(&raw, PAIR, &arms), &expected);
     }

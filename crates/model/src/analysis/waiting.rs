@@ -23,14 +23,15 @@ pub(crate) fn warning(tax: &Tax, connections: u32) -> Option<String> {
     let is_known = longer.lo.is_some_and(|lo| lo > 0.0);
     (connections == 1 && is_known && is_wait(longer.value, cpu_us)).then(|| {
         let timer = if [&tax.latency_us.p50, &tax.latency_us.p99].into_iter().any(is_delayed) {
-            "; a quantile differs by some 40 ms, the time by which Linux may delay an acknowledgement: to see whether \
-             it does so here, compare TcpExtTCPDelayedACKs of `nstat` before and after"
+            "; a quantile differs by some 40 ms, the time by which Linux may delay an acknowledgement: to see \
+             whether Linux delayed acknowledgements in this run, compare TcpExtTCPDelayedACKs of `nstat` before and \
+             after a run"
         } else {
             ""
         };
         format!(
             "of the {:.1} ms that a request over {} takes longer, {:.1} ms are CPU time: the rest is waiting for a \
-             timer, a lock, or a core that others used; looptax did not measure which{timer}",
+             timer, a lock, or a core that other programs used; looptax did not measure which of these{timer}",
             longer.value / 1e3,
             tax.arm,
             cpu_us.max(0.0) / 1e3

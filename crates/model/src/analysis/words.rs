@@ -26,24 +26,24 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
         Warning::IncompleteEpochs { n_epochs, n_all } => {
             let verb = if *n_epochs == 1 { "does" } else { "do" };
             Some(format!(
-                "{n_epochs} of {n_all} epochs {verb} not count for the tax: they were cut short, or an end of a \
-                 connection moved to another core in most slices of an arm"
+                "{n_epochs} of {n_all} epochs {verb} not count for the tax: the epochs were cut short, or an end of \
+                 a connection moved to another core in most slices of an arm"
             ))
         }
         Warning::NoisyEpochs { n_noisy, n_all, steal_pct, foreign_pct } => {
             let processes = foreign_pct.map_or(String::new(), |it| format!(", other processes {it:.1} %"));
             Some(format!(
-                "other work took CPU time in {n_noisy} of {n_all} epochs: there the hypervisor took {steal_pct:.1} \
-                 %{processes}; measure when the machine is quiet"
+                "other work took CPU time in {n_noisy} of {n_all} epochs: in these epochs the hypervisor took \
+                 {steal_pct:.1} %{processes}; measure when the machine is quiet"
             ))
         }
         Warning::OrderEffect { p_value } => Some(format!(
-            "the order of the arms matters (p = {p_value:.1e}): the arm before may affect the next one; a coin decides \
-             the order, so this widens the interval and favours no arm"
+            "the order of the arms matters (p = {p_value:.1e}): an arm may affect the arm that runs after it; a \
+             coin decides the order, so this effect widens the interval and favours no arm"
         )),
         Warning::LittlesLaw { side, ratio } if *ratio < 1.0 => Some(format!(
-            "on {} the connections waited for an answer only {:.1} % of the time: the rest passed before the next \
-             request was sent",
+            "on {} the connections waited for an answer only {:.1} % of the time: the rest of the time passed \
+             before the next request was sent",
             name(*side),
             100.0 * ratio
         )),
@@ -53,8 +53,8 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
             100.0 * ratio
         )),
         Warning::EnvironmentLimited { factor } => Some(format!(
-            "the interval is {factor:.1} times as wide as counting requests would make it: most of it is noise of the \
-             machine or of other programs"
+            "the interval is {factor:.1} times as wide as the number of requests explains: most of the width is \
+             noise of the machine or of other programs"
         )),
         // The report makes the sentences for these warnings from `stopped_early`, `stalls`, `diagnostics.modes` and
         // `diagnostics.totals_disagree`.

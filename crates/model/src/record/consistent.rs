@@ -23,7 +23,12 @@ impl Serialize for Comparison {
 impl<'de> Deserialize<'de> for Comparison {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let comparison = Self::deserialize(deserializer)?;
-        comparison.check().map_err(|why| de::Error::custom(format_args!("its parts contradict each other: {why}")))?;
+        comparison.check().map_err(|why| {
+            de::Error::custom(format_args!(
+                "the comparison's parts contradict each \
+            other: {why}"
+            ))
+        })?;
         Ok(comparison)
     }
 }
@@ -34,7 +39,7 @@ pub(crate) fn read<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<Com
     let n_samples: u128 = comparisons.iter().map(Comparison::n_samples).sum();
     if n_samples > u128::from(MOST_SAMPLES) {
         return Err(de::Error::custom(format_args!(
-            "they have {n_samples} latencies; a record has at most {MOST_SAMPLES}"
+            "the comparisons have {n_samples} latencies, but a record has at most {MOST_SAMPLES}"
         )));
     }
     Ok(comparisons)
@@ -84,7 +89,7 @@ impl Comparison {
             sum += check_trial(trial).map_err(|why| format!("trial: {why}"))?;
         }
         if sum > MOST_TOGETHER {
-            return Err(format!("its counts and times add up to {sum}, more than a run can have"));
+            return Err(format!("the counts and times add up to {sum}, more than a run can have"));
         }
         Ok(())
     }

@@ -51,13 +51,13 @@ pub enum Takes {
     #[serde(rename = "TCP", alias = "tcp")]
     Tcp,
     /// The driver looks for a socket first and uses TCP if there is none.
-    #[serde(rename = "a socket if it finds one, else TCP", alias = "probe")]
+    #[serde(rename = "a socket if the driver finds one, else TCP", alias = "probe")]
     Probe,
     /// The driver connects over TCP, requests the socket's path and changes to the socket.
     #[serde(rename = "TCP first, then the socket", alias = "tcp then unix")]
     TcpThenUnix,
     /// The driver refuses to connect.
-    #[serde(rename = "nothing: it needs a host", alias = "nothing")]
+    #[serde(rename = "nothing: the driver needs a host", alias = "nothing")]
     Nothing,
 }
 
@@ -67,9 +67,9 @@ impl Takes {
         match self {
             Self::Unix => "the socket",
             Self::Tcp => "TCP",
-            Self::Probe => "a socket if it finds one, else TCP",
+            Self::Probe => "a socket if the driver finds one, else TCP",
             Self::TcpThenUnix => "TCP first, then the socket",
-            Self::Nothing => "nothing: it needs a host",
+            Self::Nothing => "nothing: the driver needs a host",
         }
     }
 }

@@ -139,7 +139,7 @@ fn what_does_not_fit_together_is_refused() {
 #[test]
 fn r44_a_small_file_cannot_make_its_reader_unpack_much() {
     let pointer = "/comparisons/0/raw/epochs/0/samples/0/count";
-    check(pointer, json!(1_u64 << 28), "they have 268435456 latencies");
+    check(pointer, json!(1_u64 << 28), "the comparisons have 268435456 latencies");
 }
 
 #[test]

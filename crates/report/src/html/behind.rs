@@ -69,7 +69,7 @@ pub(super) fn tails(tails: &[ArmTail], detail: &Detail, out: &mut Markup) {
         } else if tails.iter().all(|it| it.is_pooled) {
             "Percentiles of all requests; the intervals treat requests as independent.".to_owned()
         } else {
-            "Percentiles of typical stretches of time, epoch by epoch.".to_owned()
+            "Percentiles of each epoch, which show typical stretches of time.".to_owned()
         };
         out.element("p", &[("class", "note")], &words);
     });
@@ -122,8 +122,8 @@ pub(super) fn bill(title: &str, bills: &Bills, comparison: &Comparison, out: &mu
             cells.extend(taxes().map(|tax| known(tax, &tax.latency_us.mean)));
             out.row(true, &cells).close("tbody");
         });
-        let words = "Differences are estimated epoch by epoch, so they need not equal the differences between the \
-            columns.";
+        let words = "looptax estimates differences epoch by epoch, so a difference need not equal the difference \
+            between the columns.";
         out.element("p", &[("class", "note")], words);
     });
 }

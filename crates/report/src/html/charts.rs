@@ -118,16 +118,16 @@ impl<'a> Charts<'a> {
     fn latency(&self, idx: usize, comparison: &Comparison, detail: &Detail, out: &mut Markup) {
         let tails = tail::arms(comparison, detail);
         if tails.is_empty() {
-            return absent("Latency by percentile", "there are no percentiles of single requests here", out);
+            return absent("Latency by percentile", "the record holds no percentiles of single requests", out);
         }
         let title = "Latency by percentile";
-        let says = "A line for each arm from the fastest requests to the slowest one in ten thousand, on logarithmic \
-            axes. The table below has the figures.";
+        let says = "A line for each arm, from the fastest request to the slowest in ten thousand requests, on \
+            logarithmic axes. The table below contains the figures.";
         figure(&Figure { kind: "percentiles", idx, part: 0, title, says }, out, |out| {
             behind::tails(&tails, detail, out);
             let mut kept = comparison.raw.epochs.iter().flat_map(|epoch| &epoch.samples);
             if self.shown.no_samples.is_none() && kept.any(Option::is_none) {
-                let words = "The latencies of some epochs were not kept: they are missing here.";
+                let words = "The record does not hold the latencies of some epochs: they are missing in this chart.";
                 out.element("p", &[("class", "note")], words);
             }
             if let Some(reason) = &self.shown.no_samples {
@@ -140,8 +140,8 @@ impl<'a> Charts<'a> {
             return;
         }
         let title = "Added latency by percentile";
-        let says = "Time that the other arm adds: the line shows all requests together; the diamonds with bars were \
-             judged epoch by epoch. The table below has the figures.";
+        let says = "Time that the other arm adds: the line is for all requests together; the diamonds with bars are \
+             the estimates from the epochs. The table below contains the figures.";
         figure(&Figure { kind: "difference", idx, part: 0, title, says }, out, |out| behind::added(&added, out));
     }
 
@@ -150,14 +150,14 @@ impl<'a> Charts<'a> {
             return absent("Every slice", "the record holds no slices", out);
         }
         let title = if comparison.commands.is_some() { "Every run" } else { "Every slice" };
-        let says = "The pace of each slice over time, arm by arm; shaded where the hypervisor or other programs took \
-                    CPU time. The table of epochs has the figures.";
+        let says = "The pace of each slice over time, arm by arm; times in which the hypervisor or other programs \
+                    took CPU time are shaded. The table of epochs contains the figures.";
         figure(&Figure { kind: "slices", idx, part: 0, title, says }, out, |out| {
             let n_noisy = detail.epochs.iter().filter(|it| it.is_noisy).count();
             let is_read = detail.epochs.iter().all(|it| it.steal_pct.is_some() && it.foreign_pct.is_some());
             let noise = match n_noisy {
-                0 if !is_read || detail.epochs.len() < 4 => "Whether others disturbed the epochs is not known: stolen \
-                    or foreign CPU time was not read, or there are fewer than four epochs.".to_owned(),
+                0 if !is_read || detail.epochs.len() < 4 => "It is not known whether other programs disturbed the \
+                    epochs: stolen or foreign CPU time was not read, or there are fewer than four epochs.".to_owned(),
                 0 => "No epoch was disturbed by more than 1 % of stolen or 5 % of foreign CPU time, read over four epochs.".to_owned(),
                 n => format!("{n} of {} epochs are in windows with more than 1 % of stolen or 5 % of foreign CPU \
                     time.", detail.epochs.len()),
@@ -187,8 +187,8 @@ fn bill_figure(idx: usize, comparison: &Comparison, out: &mut Markup) {
         idx,
         part: 0,
         title,
-        says: "A bar for each arm: CPU time of the client and of the server, and the rest. They add up to the mean \
-            latency; the table below has the figures.",
+        says: "A bar for each arm: CPU time of the client, CPU time of the server, and the rest. These parts add up \
+            to the mean latency; the table below contains the figures.",
     };
     figure(&about, out, |out| {
         behind::bill(title, &bills, comparison, out);
@@ -206,8 +206,8 @@ fn epochs_figure([idx, part]: [usize; 2], tax: &Tax, comparison: &Comparison, de
         idx,
         part,
         title: &title,
-        says: "A dot for each epoch, a cross for a disturbed one; the line with its band is the estimate. The table \
-            below has the figures.",
+        says: "A dot for each epoch, a cross for a disturbed epoch; the line with its band is the estimate. The \
+            table below contains the figures.",
     };
     figure(&about, out, |out| {
         out.folded("Table", |out| {

@@ -28,8 +28,8 @@ pub fn fleet_page(fleet: &Fleet) -> String {
     out.element(
         "p",
         &[("class", "note")],
-        "A core is a second of CPU time per second. Brackets hold the 95 % interval. Rates count segments with data, \
-         so they are close to requests if a segment has one request.",
+        "A core is a second of CPU time per second. Brackets contain the 95 % interval. Rates count segments with \
+         data, so a rate is close to the rate of requests if each segment has one request.",
     );
     let mut effects = fleet.effects.iter();
     for section in sections(fleet, TEXT) {

@@ -9,16 +9,16 @@ use crate::words::row::pair;
 use crate::words::sentence;
 
 const SLICES: &str = "One arm ran at a time, in short slices whose order was decided by coin flips. An epoch is \
-                      fresh connections for both arms and a balanced set of slices; it gives one figure.";
-const RUNS: &str = "One command ran at a time, from its start to its end. An epoch is two runs on either arm, in an \
-                    order decided by coin flips; it gives one figure.";
-const FIGURES: &str = "The estimate is the Hodges-Lehmann median of the epochs' figures, its interval comes from the \
-    signed-rank test, and the run looked at the data only at planned moments. No epoch was left out because of its \
-    outcome.";
-const PAGES: &str = "Your application ran under looptax, which moved its new connections to the socket or left them on \
-                     TCP, slice by slice. An epoch is eight slices or a multiple of it, or four starts of the \
-                     application, in an order that a coin decided. It gives one effect: the ratio of the two arms' \
-                     paces.";
+                      fresh connections for both arms and a balanced set of slices; each epoch gives one figure.";
+const RUNS: &str = "One command ran at a time, from its start to its end. An epoch is two runs on each arm, in an \
+                    order decided by coin flips; each epoch gives one figure.";
+const FIGURES: &str = "The estimate is the Hodges-Lehmann median of the epochs' figures, its interval comes from \
+    the signed-rank test, and the run analysed the data only at planned moments. No epoch was left out because of \
+    its outcome.";
+const PAGES: &str = "Your application ran under looptax, which moved its new connections to the socket or left them \
+                     on TCP, slice by slice. An epoch is eight slices or a multiple of eight, or four starts of the \
+                     application, in an order decided by coin flips. Each epoch gives one effect: the ratio of the \
+                     two arms' paces.";
 
 /// Writes these sections; long ones are folded.
 pub(super) fn write(record: &Record, out: &mut Markup) {
@@ -154,7 +154,7 @@ fn diagnostics(record: &Record, out: &mut Markup) {
     out.element(
         "p",
         &[("class", "note")],
-        "No figure of this table decides a verdict. Little's law and the first 10 ms are 1 when all is well (baseline \
+        "No figure of this table decides a verdict. Little's law and the first 10 ms are 1 in a sound run (baseline \
          / other arm); the floor is the smallest half-width that any design reaches in the same time.",
     );
 }

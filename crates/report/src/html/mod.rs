@@ -130,8 +130,9 @@ fn section(idx: usize, shown: &Shown, out: &mut Markup) {
     out.element(
         "p",
         &[("class", "about")],
-        "This page shows what a local client loses through its transport to the database. A tax above zero is what \
-         an arm loses against the baseline, which is named after \"over\"; brackets hold an interval of 95 % or more.",
+        "This page shows what a local client loses through its transport to the database. A tax above zero is the \
+         loss of an arm compared with the baseline, which is named after \"over\"; brackets contain an interval of \
+         95 % or more.",
     );
     let mut charts = charts::Charts::new(shown, idx);
     for server in &story.servers {

@@ -19,8 +19,8 @@ pub fn reproduction_page(reproduction: &Reproduction) -> String {
     out.element(
         "p",
         &[("class", "about")],
-        "Published comparisons of TCP loopback with Unix sockets, measured again on one machine. The \
-         brackets hold the 95 % interval; n is the number of epochs behind it.",
+        "Published comparisons of TCP loopback with Unix sockets, measured again on one machine. The brackets \
+         contain the 95 % interval; n is the number of epochs that the interval comes from.",
     );
     out.close("header").open("main", &[("id", "main"), ("class", "record")]);
     for line in machine(reproduction, TEXT) {

@@ -26,7 +26,7 @@ const WAYS: [(&str, &str, &str); 2] = [("unix", "var(--arm-0)", "none"), ("tcp",
 pub(super) fn sweep(points: &[ReproductionPoint], out: &mut Markup) {
     let [_, _, ..] = points else { return };
     let plot = Plot::for_points(points);
-    let said = "Throughput over connections on the socket and over TCP; the table below has the figures";
+    let said = "Throughput by number of connections, on the socket and over TCP; the table below contains the figures";
     open_picture((WIDTH, HEIGHT), said, out);
     plot.axes(points, out);
     for side in 0..WAYS.len() {

@@ -108,8 +108,8 @@ fn layers(idx: usize, part: usize, [base, other]: &[String; 2], why: &Why, out: 
         idx,
         part,
         title: &title,
-        says: "A bar for each arm; its parts are the layers, with the numbers of the list above it. The table has the \
-            figures.",
+        says: "A bar for each arm; the parts of a bar are the layers, numbered as in the list above the chart. The \
+            table contains the figures.",
     };
     figure(&about, out, |_| {});
 }
@@ -131,11 +131,11 @@ fn chains(
     out.open("figure", &[("class", "chains")]);
     out.element("figcaption", &[], &title);
     let how = format!(
-        "Callers are above the functions that they call, of all processes together. A frame is as wide as its CPU time \
-         per request on {base} and on {other} together, including what it calls; {base} and {other} by themselves are \
-         drawn to one scale. Red with a line above costs more over {other}, blue with a broken line below costs less; \
-         a deeper colour is a larger difference per request. The difference of a single frame has no interval; the \
-         table has the intervals of the layers."
+        "Callers are above the functions that they call, of all processes together. A frame is as wide as its CPU \
+         time per request on {base} and on {other} together, including what it calls; {base} and {other} by \
+         themselves are drawn to one scale. Red with a line above costs more over {other}, blue with a broken line \
+         below costs less; a deeper colour is a larger difference per request. The difference of a single frame has \
+         no interval; the table contains the intervals of the layers."
     );
     out.element("p", &[("class", "note")], &how);
     let without = "The flame graph needs the page's script; the table of layers does not need it.";
@@ -144,8 +144,8 @@ fn chains(
     let attributes = [("class", "flame"), ("data-flame", ""), ("data-idx", idx.as_str()), ("data-part", &part)];
     out.open("div", &attributes).close("div");
     if why.sampling.sees_kernel && why.sampled.as_ref().is_some_and(|it| is_other(it, why.sum.as_ref())) {
-        let words = "Frames include the sampler's own part, but the layers above do not, so the frames do not add up \
-            to the sum of the layers.";
+        let words = "Frames include the sampler's own part, but the layers above exclude it, so the frames do not \
+            add up to the sum of the layers.";
         out.element("p", &[("class", "note")], words);
     }
     if let Some(words) = left_out([base, other], why) {
@@ -164,8 +164,8 @@ fn left_out(arms: [&String; 2], why: &Why) -> Option<String> {
     let us = [0, 1].map(|side| stacks.left_out_ns[side] as f64 / stacks.requests[side] as f64 / 1e3);
     (stacks.left_out_ns != [0, 0]).then(|| {
         format!(
-            "Rare chains are left out to save room: {} per request on {}, {} on {}. They are the gap below all \
-             processes.",
+            "Rare chains are left out to save space: {} per request on {}, {} on {}. In the graph these chains are \
+             the gap below all processes.",
             TEXT.micros(us[0]),
             arms[0],
             TEXT.micros(us[1]),

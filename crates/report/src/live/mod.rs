@@ -61,7 +61,7 @@ fn make_ascii(area: Rect, buffer: &mut Buffer) {
 fn heading(view: &View) -> String {
     let mut heading = format!("comparison {} of {}", view.at + 1, view.steps.len());
     if view.is_ending {
-        heading.push_str(": ending, the result so far is kept");
+        heading.push_str(": ending; looptax keeps the result so far");
     } else if let Some(left_s) = view.left_s.or_else(|| now(view)) {
         let _ = write!(heading, ": at most {} left", time(left_s));
         if let Some(all_s) = rest(view).map(|rest_s| rest_s + left_s)

@@ -42,9 +42,9 @@ pub fn diff(diff: &Diff, style: Style) -> String {
     lines.blank();
     lines.item(
         0,
-        "the tax is measured within each run, so a machine that was slower during one run does not change it; \
-         requests/s and CPU times are compared between the runs: they include other changes of the machine, which \
-         their intervals do not cover",
+        "the tax is measured within each run, so a machine that was slower during one run does not change the tax; \
+         requests/s and CPU times are compared between the runs, so they include other changes of the machine, \
+         which their intervals do not cover",
     );
     if !diff.conditions.is_empty() {
         lines.heading(0, "other differences");

@@ -34,7 +34,8 @@ fn conclusion(found: &Doctor) -> String {
              them and try again."
         }
         DoctorAnswer::Unanswered => {
-            "No check gave an answer: the intervals are too wide. Stop other programs, or try more runs with --runs."
+            "No check gave an answer, because the intervals are too wide. Stop other programs, or use more runs \
+            (--runs)."
         }
         DoctorAnswer::Busy => {
             return format!(
@@ -46,8 +47,8 @@ fn conclusion(found: &Doctor) -> String {
         }
         DoctorAnswer::SomeOpen => "No check failed, but some gave no answer.",
         DoctorAnswer::NoGrossError => {
-            "No check failed. Single runs find only gross errors: --runs 20 needs 17 good intervals of 20, --runs 100 \
-             is the release gate."
+            "No check failed. Few runs find only gross errors: with --runs 20 at least 17 of 20 intervals have to \
+             be right; a release of looptax is checked with --runs 100."
         }
         DoctorAnswer::Believable => "As far as these runs show, verdicts of this machine can be trusted.",
     };
@@ -71,8 +72,8 @@ fn why(words: Option<&str>) -> &str {
 
 fn aa(check: &AaCheck) -> String {
     format!(
-        "{arm} against {arm}: {} of {} runs show a difference from itself; at most {} may show one by chance (mean \
-         {:+.2} %, intervals up to ±{} points)",
+        "{arm} against {arm}: {} of {} runs show a difference between equal arms; at most {} may show a difference \
+         by chance (mean {:+.2} %, intervals up to ±{} points)",
         check.alarms,
         check.runs,
         check.accepted,

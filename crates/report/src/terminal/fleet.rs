@@ -14,7 +14,10 @@ pub fn reported(reported: &Reported, style: Style) -> String {
     let text = style.text();
     match &reported.stopped_by {
         Some(file) => {
-            lines.wrapped(0, &format!("looptax inspects and sends nothing while `{}` exists", text.clean(file)));
+            lines.wrapped(
+                0,
+                &format!("looptax does not inspect the machine or send reports while `{}` exists", text.clean(file)),
+            );
         }
         None => lines.wrapped(
             0,

@@ -90,7 +90,7 @@ impl Minute {
             subject(words, &program.line(text), &mut lines);
         }
         if !found.sees_all {
-            subject("", "only root sees which processes of other users are behind these sockets", &mut lines);
+            subject("", "only root sees which processes of other users use these sockets", &mut lines);
         }
         let more = programs.len().saturating_sub(MOST_PROGRAMS);
         if more > 0 {
@@ -381,7 +381,7 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
             Basis::Seen => format!("at the {rate} requests/s of {who}"),
             Basis::Closed => format!("at the {rate} connections/s that {who} closes, with one request each,"),
             Basis::Say => "for example at 1,000 requests/s (set your rate with --at RATE),".to_owned(),
-            Basis::Yardstick => "no request over TCP was seen; for example at 1,000 requests/s".to_owned(),
+            Basis::Yardstick => "looptax saw no request over TCP; for example at 1,000 requests/s".to_owned(),
         };
         for worth in [Worth::Much, Worth::Little, Worth::NotWorthIt] {
             let alike = || weighed.iter().filter(|(_, it, _)| it.worth == worth);
@@ -438,8 +438,8 @@ fn opening_words(it: &AtRate) -> String {
     let kind = it.kind.as_deref().unwrap_or("KIND");
     let rate = rate(it.opened_per_s);
     format!(
-        "this counts only the requests; {} new connections/s cost more: measure them with looptax compare \
-         private:{kind} --workload connect",
+        "this share covers only the requests; {} new connections/s cost more: measure their cost with looptax \
+         compare private:{kind} --workload connect",
         rate.trim_end_matches("/s")
     )
 }

@@ -39,7 +39,7 @@ fn written(spelling: &Spelling) -> (String, String) {
     }
     let _ = match &spelling.proved {
         Some(proved) => writeln!(text, "  proved with {} on {}", proved.driver, proved.date),
-        None => writeln!(text, "  not proved: it was tried with no driver"),
+        None => writeln!(text, "  not proved: looptax has not tried this with any driver"),
     };
     (to_copy, text)
 }

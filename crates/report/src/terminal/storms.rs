@@ -26,8 +26,9 @@ pub(super) fn write(found: &Storms, lines: &mut Lines) {
     lines.blank();
     lines.wrapped(
         0,
-        "failed: share of all connections of all storms, with its 95 % interval. late: answered more than half a \
-         second after the server ran, average per storm. last answer: time since the first connect, median and range.",
+        "failed: share of all connections of all storms, with its 95 % interval. late: connections that were \
+         answered more than half a second after the server ran again, average per storm. last answer: time since \
+         the first connect, median and range.",
     );
     lines.blank();
 }
@@ -51,7 +52,7 @@ fn queues(found: &Storms, text: Text) -> String {
     let most = found.somaxconn.map_or_else(String::new, |it| format!("; net.core.somaxconn is {it}"));
     let (queue, seen) = (found.queue, text.clean(&found.seen));
     format!(
-        "queue of the socket and of the port: {queue}, plus one{most}. How the client connects was traced with {seen}."
+        "queue of the socket and of the port: {queue}, plus one{most}. The client connects as was traced with {seen}."
     )
 }
 

@@ -52,8 +52,8 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     );
     lines.item(
         0,
-        "p50, p99: from the request's arrival at the server until the client has the answer; this leaves out the \
-         client's own send, which takes some microseconds, and longer over TCP",
+        "p50, p99: time from the request's arrival at the server until the client has the answer; this time \
+         excludes the client's own send, which takes some microseconds, and longer over TCP",
     );
     if !lines.lacks("in server") {
         lines.item(0, "in server: the server took less than this for half of the requests");
@@ -62,19 +62,23 @@ pub fn watched(watched: &Watched, style: Style) -> String {
         lines.item(
             0,
             "cpu/req: CPU time of the server, with its background work, divided by the requests of all its clients; \
-             --json has the reason if it is missing",
+             if a value is missing, --json has the reason",
         );
     }
     if watched.hops.iter().any(|it| accept(it).is_some()) {
         lines.item(
             0,
-            "accept: 99 % of the new connections to this address waited less than this until the server first received \
-             or sent",
+            "accept: 99 % of the new connections to this address waited less than this until the server first \
+             received or sent data",
         );
     }
     queues(watched, &mut lines);
     if watched.hops.iter().any(overlaps) {
-        lines.item(0, "(*) several requests were under way at the same time, so there may be more than were counted");
+        lines.item(
+            0,
+            "(*) several requests were open at the same time, so there may be more requests than were \
+            counted",
+        );
     }
     if watched.hops.iter().any(|it| it.client.is_none()) {
         lines.item(

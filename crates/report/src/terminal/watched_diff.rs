@@ -9,10 +9,10 @@ use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, fixed, rate};
 
-const NOT_PAIRED: &str = "the two counts were made one after the other: the change includes all other changes of the \
-    machine and its load, which its interval does not cover";
-const BUCKETS: &str = "p50, p99: half of the requests, or 99 %, took less; looptax counts them in classes up to 6 % \
-    wide, which their intervals allow for";
+const NOT_PAIRED: &str = "the two counts were made one after the other: a change between them includes all other \
+    changes of the machine and its load, which the interval does not cover";
+const BUCKETS: &str = "p50, p99: half of the requests, or 99 %, took less than this; looptax counts times in \
+    classes up to 6 % wide, which the intervals allow for";
 
 /// Returns the text of `looptax diff` for two saved snapshots. Ends with a line break.
 pub fn watched_diff(diff: &WatchedDiff, style: Style) -> String {
@@ -117,7 +117,10 @@ pub fn before_and_after(hop: &WatchedChange, diff: &WatchedDiff, style: Style) -
     };
     let [Figure::Known(before), Figure::Known(after)] = sides else {
         let [before, after] = [hop.before.n_requests, hop.after.n_requests];
-        return format!("{who}: {before} requests before and {after} after are too few, or too rare, to compare");
+        return format!(
+            "{who}: the {before} requests before and {after} requests after are too few, or too rare, to \
+            compare"
+        );
     };
     let change = known(change, |it| {
         let is_one = it.excludes_zero() && (name != "a request took" || is_sure(hop));
@@ -135,7 +138,7 @@ pub fn before_and_after(hop: &WatchedChange, diff: &WatchedDiff, style: Style) -
         format!("{time} over {} in the {} s {when}", side.way, fixed(span.over_s, 0))
     };
     let is_moved = hop.before.way.is_tcp() && !hop.after.way.is_tcp();
-    let send = if is_moved { "; this leaves out the client's own send, which takes longer over TCP" } else { "" };
+    let send = if is_moved { "; this time excludes the client's own send, which takes longer over TCP" } else { "" };
     let load = diff.other_load_pct().map(|[before, after]| format!("; but {}", busy(before, after)));
     let words = format!(
         "{who}: {name} {} and {}: {change}{send}{}",

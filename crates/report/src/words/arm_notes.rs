@@ -24,7 +24,7 @@ pub(super) fn ways(comparison: &Comparison, text: Text) -> Option<String> {
     let identity = |arm: &Arm| arm.proof.server_identity.clone();
     let first = arms().find_map(identity);
     let is_one = first.is_some() && arms().all(|arm| identity(arm) == first);
-    let by_its_word = if is_one { "; one server, as it identifies itself over each" } else { "" };
+    let by_its_word = if is_one { "; one server, which reports the same identity over each arm" } else { "" };
     Some(format!("{}{by_its_word}", ways.join(", ")))
 }
 

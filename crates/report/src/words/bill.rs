@@ -75,7 +75,7 @@ fn beside(bill: &Bill) -> &'static str {
     let is_alone = |step: &BillStep| (step.arm.as_str(), step.over.as_str()) == ("unix+tcp", "unix+unix");
     let has_sum = bill.steps.iter().any(|step| step.arm == "tcp+tcp");
     if has_sum && bill.steps.iter().any(is_alone) {
-        "; the hop after the pooler, by itself, is not part of the sum"
+        "; the separate row of the hop after the pooler is not part of the sum"
     } else {
         ""
     }

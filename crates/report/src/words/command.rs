@@ -66,8 +66,8 @@ pub(crate) fn what_is_shown(comparison: &Comparison) -> Option<&'static str> {
     let has_both =
         comparison.commands.is_some() && comparison.arms.iter().any(has_times) && comparison.tax.iter().any(has_tax);
     has_both.then_some(
-        "the time per run is from each arm by itself, the tax from both arms paired within each epoch (both medians of \
-         means over the epochs), so the tax need not be the ratio of the times",
+        "the time per run is from each arm by itself, the tax from both arms paired within each epoch (both medians \
+         of means over the epochs), so the tax need not be the ratio of the times",
     )
 }
 

@@ -42,16 +42,20 @@ pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
     )];
     let Some(lost) = &fleet.lost else {
         lines.push(
-            "the cost for all of them is not known: that needs at least two machines that measured the same kind of \
-             server with `looptax compare`, better some dozens of each kind, chosen at random"
+            "the cost for all machines is not known: at least two machines have to measure the same kind of server \
+             with `looptax compare`, better some dozens of machines of each kind, chosen at random"
                 .to_owned(),
         );
         lines.extend(not_measured(fleet, "not measured on any machine", text));
         return lines;
     };
-    lines.push(format!("together they cost {} cores more than over the socket", cores(Some(&lost.cores), text)));
     lines.push(format!(
-        "the cost was measured on {} of {} in this sum; for the others looptax predicts it from their kind",
+        "together these requests cost {} cores more than over the socket",
+        cores(Some(&lost.cores), text)
+    ));
+    lines.push(format!(
+        "the cost was measured on {} of {} in this sum; for the other machines looptax predicts the cost from their \
+        kind",
         lost.n_measured,
         counted(lost.n_measured + lost.n_predicted, "server"),
     ));
@@ -208,7 +212,7 @@ fn unlike(fleet: &Fleet, text: Text) -> Section {
     let lines = if rows.is_empty() {
         Vec::new()
     } else {
-        vec!["at most one in twenty machines of this list is in it by chance".to_owned()]
+        vec!["at most one in twenty machines of this list is listed by chance".to_owned()]
     };
     Section {
         title: "Measured differently from their kind".to_owned(),

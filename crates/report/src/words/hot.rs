@@ -16,7 +16,7 @@ const KERNEL_MARK: &str = "[k] ";
 const PROCESS: &str = "server";
 
 const CLOSING: &str = "own time, without called functions; [k]: in the kernel; sampled by a timer: kernel work with \
-    interrupts off counts at the place that switches them on again";
+    interrupts off is counted in the function that switches interrupts on again";
 
 /// Finished cells: three rows for each function, and a column for each number of connections.
 #[derive(Debug)]

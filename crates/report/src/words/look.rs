@@ -43,7 +43,7 @@ fn why_not_judged(look: &Look, text: Text) -> String {
 fn what_was_seen(look: &Look) -> String {
     let ratio = |range: RateRange| range.max / range.min;
     if look.arms.iter().any(|arm| arm.rate_100ms_per_s.min <= 0.0) {
-        return "at times nothing was answered for 100 ms".to_owned();
+        return "at times the server did not answer for 100 ms".to_owned();
     }
     let moved = look.arms.iter().map(|arm| ratio(arm.rate_100ms_per_s)).fold(1.0, f64::max);
     if moved < MOVED_FROM {

@@ -26,7 +26,8 @@ pub(crate) fn sentences(group: &Group, text: Text) -> Vec<String> {
         mixtures.into_iter().map(|words| format!("{begin}: {words}")).collect()
     } else if has_both {
         vec![format!(
-            "{begin}; both placements were measured, but one of them has no usable figure, so looptax cannot combine the two"
+            "{begin}; both placements were measured, but one placement has no usable figure, so looptax cannot \
+            combine the two"
         )]
     } else {
         vec![format!("{begin}: {}", stands_for(share))]
@@ -43,13 +44,14 @@ fn unseen(group: &Group) -> Option<String> {
     }
     Some(match group.target.kind.as_str() {
         "redis" | "valkey" => {
-            "looptax saw no client of the server beforehand, so it is not known whether the clients' requests are like \
-             these or have both ends on one core (--placement same,split measures both)"
+            "looptax saw no client of the server before the measurement, so it is not known whether the clients' \
+             requests are like the measured requests or have both ends on one core (--placement same,split measures \
+             both)"
                 .to_owned()
         }
         "mysql" | "mariadb" | "postgres" => {
-            "if both ends meet on one core, a request is shorter and TCP a larger share of it: as root, looptax pins \
-             the server's threads and measures that"
+            "if both ends are on one core, a request is shorter and TCP is a larger share of the request: as root, \
+             looptax pins the server's threads and measures this case"
                 .to_owned()
         }
         _ => return None,
@@ -61,7 +63,8 @@ fn begin(seen: &Meetings, share: f64, text: Text) -> String {
     let programs = seen.programs.iter().map(|it| text.clean(it)).collect::<Vec<_>>().join(", ");
     let pct = 100.0 * share;
     format!(
-        "the server's own clients ({programs}) were on its core in {pct:.0} % of {} readings before this was measured",
+        "the server's own clients ({programs}) were on the server's core in {pct:.0} % of {} readings before the \
+        measurement",
         seen.n_looks
     )
 }
@@ -82,6 +85,9 @@ fn stands_for(share: f64) -> &'static str {
     match share {
         it if it >= NEARLY_ALL => "`same` is closest to these readings",
         it if it <= 1.0 - NEARLY_ALL => "`split` is closest to these readings",
-        _ => "both placements were seen; --placement same,split measures both, and prints the tax of the mixture",
+        _ => {
+            "the readings show both placements; --placement same,split measures both, and prints the tax of the \
+            mixture"
+        }
     }
 }

@@ -20,21 +20,22 @@ pub(super) fn note(comparison: &Comparison) -> Option<String> {
     }
     match target.offers_tls {
         Some(true) => {}
-        Some(false) if !target.private => return Some("the server offers no TLS: none was measured".to_owned()),
+        Some(false) if !target.private => return Some("the server offers no TLS, so TLS was not measured".to_owned()),
         _ => return None,
     }
     let clients = match target.kind.as_str() {
         "mysql" => {
-            "MySQL's own programs use it over TCP but not over the socket, so compare `tls` with `unix` for them; \
-             MariaDB's use it over both; sysbench and PHP use `tcp`"
+            "MySQL's own programs use TLS over TCP but not over the socket, so compare `tls` with `unix` for them; \
+             MariaDB's programs use TLS over TCP and over the socket; sysbench and PHP use `tcp`"
         }
         "mariadb" => {
-            "MariaDB's own programs use it wherever the server offers it, so compare `tls` with `tls-unix` for them; \
-             its library uses it only on request, so sysbench, PHP and most others use `tcp`"
+            "MariaDB's own programs use TLS on every transport on which the server offers it, so compare `tls` with \
+             `tls-unix` for them; MariaDB's library uses TLS only on request, so sysbench, PHP and most other \
+             programs use `tcp`"
         }
         "postgres" => {
-            "psql and other programs with libpq use it over TCP by default (sslmode=prefer) and never over the socket, \
-             so compare `tls` with `unix` for them"
+            "psql and other programs with libpq use TLS over TCP by default (sslmode=prefer) and never over the \
+             socket, so compare `tls` with `unix` for them"
         }
         _ => return None,
     };

@@ -141,21 +141,25 @@ fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
     let takes = match remedy.kind {
         RemedyKind::Unix if remedy.to == "tls-unix" => own_client::KEEPS_TLS,
         RemedyKind::Unix => {
-            "configure the socket in place of host and port; `looptax check` tries it and `looptax dsn` prints it"
+            "configure the socket in place of host and port; `looptax check` tries the socket and `looptax dsn` \
+            prints the setting"
         }
         RemedyKind::Abstract => {
-            "a socket without a file: only programs in the same network namespace reach it, but no file rights keep \
-             clients out"
+            "a socket without a file: only programs in the same network namespace reach this socket, but no file \
+             rights keep clients out"
         }
         RemedyKind::Redirect => {
             "for a program that cannot be changed: `looptax run -- CMD` moves its connections to the socket"
         }
         RemedyKind::TlsOff => ends_tls(server_kind, remedy.from == "tls-unix"),
         RemedyKind::HostNetwork => {
-            "let the container use the host's network, or share the folder of its socket (--from-namespace measures \
-                the second)"
+            "let the container use the host's network, or share the folder of the server's socket (--from-namespace \
+                measures the socket)"
         }
-        RemedyKind::OwnAddress => "connect to the container's own address, which changes when it is recreated",
+        RemedyKind::OwnAddress => {
+            "connect to the container's own address, which changes when the container is \
+            recreated"
+        }
         RemedyKind::Pipelining => "if a program does not need an answer before it sends the next request",
         RemedyKind::Persistent => {
             "if each request opens a connection today: use a pool, or persistent connections in the driver"
@@ -214,7 +218,7 @@ fn closing(remedies: &Remedies, text: Text) -> String {
     };
     let mut notes = vec![words];
     if all().any(is_uneven) {
-        notes.push("!: not decided, because parts of the run differ (the comparison says which)".to_owned());
+        notes.push("!: not decided, because parts of the run differ (the comparison shows which parts)".to_owned());
     }
     if all().any(|it| it.verdict == Verdict::Inconclusive && !is_uneven(it)) {
         notes.push("?: not decided; a longer run (--precise) may decide".to_owned());

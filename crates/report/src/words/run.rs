@@ -37,9 +37,10 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
         verdicts,
         explained,
         problems: problems.map(|problem| format!("problem: {}", text.clean(problem))).collect(),
-        interrupted: record
-            .interrupted
-            .then_some("interrupted: the last comparison may be incomplete, and nothing after it was measured"),
+        interrupted: record.interrupted.then_some(
+            "interrupted: the last comparison may be incomplete, and the comparisons after it were not \
+                measured",
+        ),
     }
 }
 

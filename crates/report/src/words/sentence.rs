@@ -55,7 +55,7 @@ pub(crate) fn notes(comparison: &Comparison, text: Text) -> Vec<String> {
 
 fn time_wait(it: &TimeWait) -> String {
     let reuse = match it.reuse {
-        0 => "never used again before a minute is over",
+        0 => "not used again within a minute",
         1 => "used again when they are needed",
         _ => "used again on loopback when they are needed",
     };
@@ -121,7 +121,8 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     let held = held(comparison, text);
     let found = match (tax.verdict, tax.direction) {
         _ if comparison.is_slower_by_supervisor() => format!(
-            "undecided whether {arm} or {baseline} takes less: looptax's own part of a page is more than the difference"
+            "undecided whether {arm} or {baseline} takes less time: looptax's own part of a page is more than the \
+            difference"
         ),
         _ if tax.uncertain_size.is_some() => {
             let size = disturbed::uncertain_size(tax, text).unwrap_or_default();
@@ -130,7 +131,7 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
             format!("against {baseline}, {size}{}", cpu.unwrap_or_default())
         }
         (Verdict::Difference, Some(Direction::OtherFaster)) if comparison.trial.is_some() => {
-            format!("over {arm} a page takes less than over {baseline}: {figures}")
+            format!("over {arm} a page takes less time than over {baseline}: {figures}")
         }
         (Verdict::Difference, Some(Direction::OtherFaster)) if !comparison.load.is_flat_out() => {
             format!("{arm} answers sooner than {baseline}: a tax of {figures}")
@@ -177,7 +178,9 @@ fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
     let apart = (pct.value - total.value).abs();
     let is_far = apart > STALL_POINTS && apart > STALL_SHARE * pct.value.abs();
     let is_other = tax.diagnostics.totals_disagree == Some(true) && (is_far || !same_side);
-    is_other.then(|| format!("; with all stalls counted it is {}: inspect the stalls (--verbose)", text.percent(total)))
+    is_other.then(|| {
+        format!("; with all stalls counted the tax is {}: inspect the stalls (--verbose)", text.percent(total))
+    })
 }
 
 /// Returns "; CPU time shows more: tcp takes more of it, a difference of +2.8 µs [2.3, 4.0] per request", if this is
@@ -185,7 +188,7 @@ fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
 fn by_cpu(tax: &Tax, text: Text) -> Option<String> {
     let arm = text.clean(dearer_arm(tax)?);
     let us = text.signed_micros_interval(tax.cpu_us.both.known()?);
-    Some(format!("; CPU time shows more: {arm} takes more of it, a difference of {us} per request"))
+    Some(format!("; CPU time shows more: {arm} takes more CPU time, a difference of {us} per request"))
 }
 
 /// Returns a sentence if throughput shows a loss and CPU time does not, or the other way round.
@@ -199,7 +202,7 @@ fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     let shown = text.signed_micros_interval(cpu);
     if tax.verdict == Verdict::Equivalent {
         let is_known = tax.starred.iter().any(|it| it == "cpu_us.both");
-        return is_known.then(|| format!("; its CPU time differs nevertheless ({shown} per request)"));
+        return is_known.then(|| format!("; the CPU time differs nevertheless ({shown} per request)"));
     }
     let is_loss = (tax.verdict, tax.direction) == (Verdict::Difference, Some(Direction::OtherSlower));
     if !is_loss || cpu.lo.is_none_or(|lo| lo > 0.0) {
@@ -209,9 +212,9 @@ fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     Some(match cpu.hi.zip(longer) {
         Some((most, longer)) if most < longer => {
             let most = text.micros(most.max(0.0));
-            format!("; at most {most} of it can be CPU time: the rest is waiting, with unmeasured causes")
+            format!("; at most {most} of this difference can be CPU time: the rest is waiting, with unmeasured causes")
         }
-        _ => format!("; it is not shown whether CPU time is a part of it ({shown} per request)"),
+        _ => format!("; the run does not show whether CPU time is a part of the difference ({shown} per request)"),
     })
 }
 
@@ -302,7 +305,7 @@ fn cores(comparison: &Comparison) -> &'static str {
         Placement::Same => "with both ends on one core (pinned)",
         Placement::Split => "with the two ends on different cores (pinned)",
         Placement::Free => "with the cores left to the scheduler",
-        Placement::ClientPinned => "with only the client pinned (on which cores the server ran is not known)",
+        Placement::ClientPinned => "with only the client pinned (it is not known on which cores the server ran)",
     }
 }
 

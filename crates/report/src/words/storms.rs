@@ -72,22 +72,23 @@ fn smallest_queue(found: &Storms, size: &StormSize) -> Result<u32, NotKnown> {
     let room = size.connections.saturating_sub(1);
     let by_chance = |why: String| NotKnown {
         why,
-        settles: "use more storms (--storms), or --stall, with which all connections wait".to_owned(),
+        settles: "use more storms (--storms), or use --stall, which makes all connections wait".to_owned(),
     };
     match (size.smallest_queue, found.somaxconn) {
         (None, Some(most)) if most < room => Err(NotKnown {
-            why: format!("some failed at the longest queue that the kernel allows ({most})"),
+            why: format!("some connections failed with the longest queue that the kernel allows ({most})"),
             settles: format!("repeat the storms after `sysctl net.core.somaxconn={room}`"),
         }),
         (None, _) => Err(NotKnown {
-            why: "some failed although the queue had room for all".to_owned(),
-            settles: "the errors show another cause".to_owned(),
+            why: "some connections failed although the queue had room for all".to_owned(),
+            settles: "read the errors, which show another cause".to_owned(),
         }),
-        (Some(smallest), _) if has_failed && smallest <= queue => {
-            Err(by_chance(format!("at {queue} some failed, but at {smallest} none in fewer storms")))
-        }
+        (Some(smallest), _) if has_failed && smallest <= queue => Err(by_chance(format!(
+            "with a queue of {queue} some connections failed, but with {smallest} none failed \
+                in fewer storms"
+        ))),
         (Some(smallest), _) if !has_failed && smallest > queue => Err(by_chance(format!(
-            "with a queue of {queue} none failed, but later some failed with less than {smallest}"
+            "with a queue of {queue} no connection failed, but later some failed with a queue shorter than {smallest}"
         ))),
         (Some(smallest), _) => Ok(smallest),
     }
@@ -190,8 +191,14 @@ mod tests {
         for (n_failed, smallest_queue, somaxconn, words) in [
             (119, None, 128, "the kernel allows (128); repeat the storms after `sysctl net.core.somaxconn=199`"),
             (119, None, 4096, "although the queue had room for all; the errors show"),
-            (2, Some(70), 4096, "at 80 some failed, but at 70 none in fewer storms"),
-            (0, Some(90), 4096, "with a queue of 80 none failed, but later some failed with less than 90"),
+            (2, Some(70), 4096, "with a queue of 80 some connections failed, but with 70 none failed in fewer storms"),
+            (
+                0,
+                Some(90),
+                4096,
+                "with a queue of 80 no connection failed, but later some failed with a queue \
+                shorter than 90",
+            ),
         ] {
             let found = storms(n_failed, smallest_queue, somaxconn);
             let said = smallest(&found, &found.sizes[0]);

@@ -166,7 +166,7 @@ fn shown(figure: &Figure, show: impl Fn(f64) -> String) -> String {
 fn both(arm: &Arm) -> Figure {
     let n = arm.cpu_us_per_query.client.known().map_or(0, |it| it.n);
     arm.cpu_us_both().map_or_else(
-        || Figure::missing("one of the two is not known"),
+        || Figure::missing("the CPU time of one end is not known"),
         |us| Figure::new(us, f64::NEG_INFINITY, f64::INFINITY, n),
     )
 }

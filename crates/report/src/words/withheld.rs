@@ -23,8 +23,9 @@ fn why_open(it: &Withheld, text: Text) -> String {
         ),
         // A longer run would also leave out most of its additional epochs.
         Reason::TooFewEpochs { have, need } if u64::from(it.n_left_out) > *have => format!(
-            "{} of at least {need}, and {} do not count: they were cut short, or an end of a connection moved to \
-             another core in most slices of an arm; --placement client-pinned counts epochs in which an end moved",
+            "{} of at least {need}, and {} do not count: these epochs were cut short, or an end of a connection \
+             moved to another core in most slices of an arm; --placement client-pinned counts epochs in which an \
+             end moved",
             counted(*have, "epoch"),
             it.n_left_out
         ),
@@ -40,7 +41,7 @@ fn why_open(it: &Withheld, text: Text) -> String {
             parts_differ(*parts, *n_epochs, [part(0), part(1)])
         }
         Reason::GuardTransient { ratios, verdict } => {
-            format!("it would be \"{}\", but {}", without(verdict), uneven_start(it, *ratios, text))
+            format!("the verdict would be \"{}\", but {}", without(verdict), uneven_start(it, *ratios, text))
         }
         Reason::ExcludesZero | Reason::InsideDelta | Reason::Invalid { .. } => "the record gives no reason".to_owned(),
     }
@@ -49,21 +50,21 @@ fn why_open(it: &Withheld, text: Text) -> String {
 fn parts_differ(parts: Parts, n_epochs: [u64; 2], [first, rest]: [String; 2]) -> String {
     match parts {
         Parts::Disturbed => format!(
-            "other programs or the hypervisor took CPU time in {} of {} epochs, and the tax differed there: {first}, \
-             and {rest} in the other epochs. A quieter machine may help",
+            "other programs or the hypervisor took CPU time in {} of {} epochs, and the tax differed: {first} in \
+             these epochs, {rest} in the others. A quieter machine may help",
             n_epochs[0],
             n_epochs[0] + n_epochs[1],
         ),
         Parts::Halves => format!(
-            "the effect drifted during the run: a tax of {first} in its first half, {rest} in its second. A longer run \
-             (--precise) may help"
+            "the effect drifted during the run: a tax of {first} in the first half, {rest} in the second half. A \
+             longer run (--precise) may help"
         ),
     }
 }
 
 fn uneven_start(it: &Withheld, ratios: [f64; 2], text: Text) -> String {
     format!(
-        "the arms start differently after each change between them: in the first 10 ms {} runs at \
+        "after each change between the arms, the two arms start at different rates: in the first 10 ms {} runs at \
          {:.0} % of its later rate, {} at {:.0} %. Longer slices may help",
         text.clean(&it.arms[0]),
         100.0 * ratios[0],
@@ -80,8 +81,7 @@ fn more_time(it: &Withheld, n_counted: u64) -> String {
     let same = if it.same_helps { ", and so may --placement same" } else { "" };
     if seconds > HOPELESS_S {
         return format!(
-            "with a spread as large as this, a verdict needs more than an hour of measuring; a quieter \
-            machine may help{same}"
+            "with such a large spread, a verdict needs more than an hour of measuring; a quieter machine may help{same}"
         );
     }
     let time = match seconds {

@@ -98,14 +98,14 @@ fn the_price_of_encrypted_requests_says_whether_tls_is_in_it() {
     with_tls.clients[0].peer.is_sealed = true;
     let text = found(&with_tls, true, at(120));
     assert!(text.contains("loopback with TLS"), "{text}");
-    let next = "mariadb: this leaves out TLS; looptax compare private:mariadb";
+    let next = "mariadb: this cost excludes TLS; looptax compare private:mariadb";
     assert!(text.contains(next), "{text}");
     with_tls.servers[0].kind = "pgbouncer".to_owned();
     let text = found(&with_tls, true, at(120));
-    assert!(text.contains("pgbouncer: this leaves out TLS; looptax has no private server"), "{text}");
+    assert!(text.contains("pgbouncer: this cost excludes TLS; looptax has no private server"), "{text}");
     with_tls.cost_sources[0].is_sealed = true;
     let text = found(&with_tls, true, at(120));
-    assert!(text.contains("mariadb with TLS: ") && !text.contains("this leaves out TLS"), "{text}");
+    assert!(text.contains("mariadb with TLS: ") && !text.contains("this cost excludes TLS"), "{text}");
 }
 
 #[test]

@@ -75,8 +75,8 @@ fn a_chain_says_of_each_hop_what_it_costs_and_of_all_what_they_cost_together() {
         php-fpm8.2 -> redis-server: loopback, 4 connections of 2 processes, 3 seen
           come and go, 50.0 requests/s
         total without redis: 4.1 [3.7, 4.4] ms/s lost
-      looptax did not measure on this machine what a request to redis costs over
-        TCP, so no total includes it
+      looptax has not measured on this machine what a request to redis costs over
+        TCP, so no total includes this cost
       a closed connection counts as one request, though it may have carried more
     ");
 }
@@ -120,11 +120,11 @@ fn a_beginning_that_is_not_seen_is_told_and_not_guessed() {
         total without redis: 4.1 [3.7, 4.4] ms/s lost
       (not seen) -> php-fpm8.2 7
         (not seen) -> php-fpm8.2: loopback, 12.0 connections/s closed
-      looptax did not measure on this machine what a request to redis, and a
+      looptax has not measured on this machine what a request to redis, and a
         connection for each request to php-fpm cost over TCP, so no total includes
-        it
-      looptax does not see which program sends requests to php-fpm8.2: no client is
-        connected now, and closed connections over a Unix socket leave no trace
+        this cost
+      looptax cannot determine which program sends requests to php-fpm8.2: no client
+        is connected now, and closed connections over a Unix socket leave no trace
       a closed connection counts as one request, though it may have carried more
     ");
 }
@@ -179,8 +179,8 @@ fn r25_a_hop_that_others_share_says_so_and_one_of_unknown_parts_is_in_no_sum() {
         php-fpm8.2 -> redis-server: loopback, 4 connections of 2 processes, 3 seen
           come and go, 50.0 requests/s, 2.0 [1.0, 3.0] ms/s lost, shared with others
         total: 1.0 [0.9, 1.1] ms/s lost
-      others share the cost of php-fpm8.2 -> redis-server in unknown parts, so no
-        total includes it
+      other programs share the cost of php-fpm8.2 -> redis-server in unknown parts,
+        so no total includes this cost
       a closed connection counts as one request, though it may have carried more
     ");
 }
@@ -197,8 +197,8 @@ fn r25_a_chain_that_may_go_on_says_so_in_its_sum() {
     let text = found(&look, false, at(400));
     for line in [
         "no hop over TCP is seen; perhaps on to mariadbd 812\n",
-        "perhaps: connections to mariadbd 812 (420 connections) were closed within the last minute, and looptax did \
-         not see by which programs; a hop may be missing",
+        "perhaps incomplete: connections to mariadbd 812 (420 connections) were closed within the last minute, and \
+         looptax did not see by which programs; a hop may be missing",
     ] {
         assert!(text.contains(line), "{text}");
     }

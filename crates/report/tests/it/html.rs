@@ -260,7 +260,7 @@ fn what_there_is_none_of_is_said() {
         hdr_log: String::new(),
     }]));
     for words in [
-        "Not shown: there are no percentiles of single requests here.",
+        "Not shown: the record holds no percentiles of single requests.",
         "Not shown: the record holds no whole epochs.",
         "Not shown: the record holds no slices.",
         "There is no log of latencies: the latencies of single requests were not recorded.",

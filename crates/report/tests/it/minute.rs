@@ -97,7 +97,7 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     );
     assert!(text.contains("40.0 % [30.0, 50.0]: worth it"), "{text}");
     let text = minute().end(&record, &AtRate::seen(None), 48.2, None);
-    assert!(text.contains("no request over TCP was seen; for example at 1,000 requests/s"), "{text}");
+    assert!(text.contains("looptax saw no request over TCP; for example at 1,000 requests/s"), "{text}");
     assert!(text.contains("0.4 % [0.3, 0.5]: not worth it"), "{text}");
     let mut closing = look();
     closing.clients.clear();
@@ -113,7 +113,7 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     let text = minute().end(&record, &AtRate::seen(Some(&short)), 48.2, None);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        text.contains("3.00K new connections/s cost more: measure them with looptax compare private:mariadb"),
+        text.contains("3.00K new connections/s cost more: measure their cost with looptax compare private:mariadb"),
         "{text}"
     );
 }

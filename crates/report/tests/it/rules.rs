@@ -88,18 +88,26 @@ fn cpu_time_is_told_where_throughput_tells_nothing_and_where_the_two_disagree() 
     let wide = Reason::TooWide { half_width_pct: 3.0, lo_pct: -2.0, hi_pct: 4.0, n_epochs_needed: 90 };
     let mut open = judged(Verdict::Inconclusive, wide);
     open.tax[0].dearer_by_cpu = Some(Direction::OtherSlower);
-    let more = "CPU time shows more: tcp takes more of it, a difference of +1.0 µs [0.9, 1.1] per request";
+    let more = "CPU time shows more: tcp takes more CPU time, a difference of +1.0 µs [0.9, 1.1] per request";
     check(open.clone(), &["inconclusive; tcp takes more CPU time", more]);
     open.tax[0].dearer_by_cpu = Some(Direction::OtherFaster);
     check(open, &["inconclusive; unix takes more CPU time"]);
     let mut waits = one();
     waits.tax[0].cpu_us.both = Figure::new(0.1, -0.2, 0.4, 10);
-    check(waits.clone(), &["; at most 0.40 µs of it can be CPU time: the rest is waiting, with unmeasured causes"]);
+    check(
+        waits.clone(),
+        &["; at most 0.40 µs of this difference can be CPU time: the rest is waiting, with \
+        unmeasured causes"],
+    );
     waits.tax[0].cpu_us.both = Figure::new(1.9, -0.1, 4.0, 10);
-    check(waits, &["; it is not shown whether CPU time is a part of it (+1.9 µs [-0.1, 4.0] per request)"]);
+    check(
+        waits,
+        &["; the run does not show whether CPU time is a part of the difference (+1.9 µs [-0.1, 4.0] per \
+        request)"],
+    );
     let mut alike = judged(Verdict::Equivalent, Reason::InsideDelta);
     alike.tax[0].starred = vec!["cpu_us.both".to_owned()];
-    check(alike, &["its CPU time differs nevertheless (+1.0 µs [0.9, 1.1] per request)"]);
+    check(alike, &["the CPU time differs nevertheless (+1.0 µs [0.9, 1.1] per request)"]);
 }
 
 #[test]
@@ -111,14 +119,14 @@ fn where_a_servers_own_clients_run_is_told_and_mixes_both_placements() {
     };
     let same = at(Placement::Same, [94_900.0, 79_800.0]);
     let split = at(Placement::Split, [25_000.0, 20_000.0]);
-    let seen =
-        "the server's own clients (php-fpm8.2) were on its core in 25 % of 800 readings before this was measured: ";
+    let seen = "the server's own clients (php-fpm8.2) were on the server's core in 25 % of 800 readings before the \
+        measurement: ";
     let text = text_of(vec![same.clone(), split]);
     assert!(
         text.contains(&format!("{seen}if their requests are spread like these readings, the difference is 19.7 %")),
         "{text}"
     );
-    check(same, &[seen, "both placements were seen; --placement same,split measures both"]);
+    check(same, &[seen, "the readings show both placements; --placement same,split measures both"]);
 }
 
 #[test]
@@ -181,12 +189,12 @@ fn who_loses_is_said_where_only_the_size_is_uncertain() {
         busy.clone(),
         &[
             "other programs or the hypervisor took CPU time in 8 of 20 epochs",
-            "the tax differed there: 14.2 % (\"tcp is slower\"), and 0.6 % (\"real but negligible\") in the other \
-             epochs",
+            "the tax differed: 14.2 % (\"tcp is slower\") in these epochs, 0.6 % (\"real but negligible\") in the \
+             others",
         ],
     );
     let drifted = judged(Verdict::Inconclusive, parts_differ(Parts::Halves));
-    check(drifted, &["the effect drifted during the run: a tax of 14.2 % (\"tcp is slower\") in its first half"]);
+    check(drifted, &["the effect drifted during the run: a tax of 14.2 % (\"tcp is slower\") in the first half"]);
     busy.tax[0].direction = Some(Direction::OtherSlower);
     busy.tax[0].disturbance = Some(disturbance(0.1, 20.0));
     let mut because = |cause, words: &str| {
@@ -219,7 +227,7 @@ fn stalls_that_make_another_answer_of_it_stand_beside_the_answer() {
         text_of(vec![it])
     };
     let far = with(Figure::new(4.0, -78.0, 48.0, 20));
-    assert!(far.contains("; with all stalls counted it is 4.0 % [-78.0, 48.0]: inspect the stalls"), "{far}");
+    assert!(far.contains("; with all stalls counted the tax is 4.0 % [-78.0, 48.0]: inspect the stalls"), "{far}");
     let near = with(Figure::new(14.9, 13.9, 16.9, 20));
     assert!(!near.contains("inspect the stalls"), "{near}");
 }
@@ -363,7 +371,7 @@ fn a_look_shows_what_was_seen_and_no_verdict() {
     let moved = "not judged in 10 s: the rate moved by 2.1 times (--placement free)";
     check_look([(50e3, 105e3), (57e3, 106e3)], moved);
     check_look([(100e3, 105e3), (90e3, 100e3)], "these rates were seen");
-    check_look([(0.0, 105e3), (90e3, 100e3)], "at times nothing was answered");
+    check_look([(0.0, 105e3), (90e3, 100e3)], "at times the server did not answer");
 }
 
 #[track_caller]

@@ -95,9 +95,9 @@ fn a_narrow_terminal_has_columns_too_and_the_next_step_below_them() {
 
     counted for 2 s; several requests sent together count as one; a login counts as
       one or two
-    p50, p99: from the request's arrival at the server until the client has the
-      answer; this leaves out the client's own send, which takes some microseconds,
-      and longer over TCP
+    p50, p99: time from the request's arrival at the server until the client has the
+      answer; this time excludes the client's own send, which takes some
+      microseconds, and longer over TCP
     next: looptax check 4711 shows whether the socket would work for the busiest
       client over TCP
     left out at this width: where, in server, new, cpu/req; --json has them
@@ -108,7 +108,7 @@ fn a_narrow_terminal_has_columns_too_and_the_next_step_below_them() {
 #[test]
 fn requests_that_overlap_are_marked_and_an_empty_look_says_so() {
     let text = watched(&look(vec![hop(Way::Unix, 20)]), style());
-    assert!(text.contains("(*) several requests were under way at the same time"), "{text}");
+    assert!(text.contains("(*) several requests were open at the same time"), "{text}");
     assert_eq!(watched(&look(Vec::new()), style()).trim_end(), "no request to a server of this machine within 2 s");
 }
 
@@ -216,9 +216,9 @@ fn before_and_after_are_one_sentence() {
     let less = of(&moved(Figure::new(-20.0, -22.0, -18.0, 20), 0.001, 41.0));
     assert_eq!(
         less,
-        "php-fpm (pool www) -> mariadbd: a request took 200 µs over loopback in the 60 s before and 160 µs over unix \
-         in the 60 s after: 20.0 % less [18.0, 22.0]; this leaves out the client's own send, which takes longer over \
-         TCP"
+        "php-fpm (pool www) -> mariadbd: a request took 200 µs over loopback in the 60 s before and 160 µs over \
+         unix in the 60 s after: 20.0 % less [18.0, 22.0]; this time excludes the client's own send, which takes \
+         longer over TCP"
     );
     // The direction of the mean is not certain, the direction of the median is.
     let by_half = of(&moved(Figure::new(-20.0, -50.0, 30.0, 20), 0.4, 41.0));

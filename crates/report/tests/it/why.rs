@@ -73,8 +73,8 @@ fn layers_sum_checks_and_counts_stand_on_the_page_without_its_script() {
         "86000 samples in 0 epochs, 3 lost, 12 of other processes; with it a request takes 2.0 % [1.5, 2.5] more CPU time",
         "TCP, IP is not seen",
         "The flame graph needs the page's script",
-        "Rare chains are left out to save room: 0.05 µs per request on unix, 0.00 µs on tcp.",
-        "Frames include the sampler's own part, but the layers above do not",
+        "Rare chains are left out to save space: 0.05 µs per request on unix, 0.00 µs on tcp.",
+        "Frames include the sampler's own part, but the layers above exclude it",
     ] {
         assert!(text.contains(words), "no {words:?} in\n{text}");
     }

@@ -60,7 +60,7 @@ fn every_cut_gives_an_error_that_names_the_file() {
     for end in 0..whole {
         let error = error_of(&text[..end]);
         assert!(matches!(error, StoreError::Broken { .. }), "{end}: {error:?}");
-        assert!(error.hint().unwrap().contains("ends too early"), "{end}: {error:?}");
+        assert!(error.hint().unwrap().contains("was cut off"), "{end}: {error:?}");
         assert!(!error.to_string().contains(&error.source().unwrap().to_string()));
     }
 }

@@ -121,9 +121,9 @@ fn check_refused_at_once(path: &Path, message: &str, hint: &str) {
 fn a_place_that_cannot_be_is_refused_before_the_run() {
     let folder = tempfile::tempdir().unwrap();
     check_refused_at_once(folder.path(), "cannot create", "this is a folder");
-    check_refused_at_once(&folder.path().join("no/a.json"), "no/a.json", "create it first");
+    check_refused_at_once(&folder.path().join("no/a.json"), "no/a.json", "create the folder first");
     let link = folder.path().join("dangling.json");
     symlink("nowhere", &link).unwrap();
-    check_refused_at_once(&link, "dangling.json", "create it first");
+    check_refused_at_once(&link, "dangling.json", "create the folder first");
     assert_eq!(names(folder.path()), ["dangling.json"]);
 }

@@ -69,10 +69,14 @@ fn left_out(address: &Address) -> Option<String> {
     let tls = address.tls.iter().chain(&address.no_tls).filter(|it| !it.ends_with("://")).cloned();
     let names: Vec<String> = names.chain(tls).map(|it| format!("`{it}`")).collect();
     let n_hidden = unread.iter().filter(|it| !is_name(it)).count();
-    let hidden = (n_hidden > 0).then(|| "a parameter that is not shown, since it may hold a password".to_owned());
+    let hidden = (n_hidden > 0).then(|| "a parameter that is not shown, because it may contain a password".to_owned());
     let all: Vec<String> = names.into_iter().chain(hidden).collect();
-    (!all.is_empty())
-        .then(|| format!("left out of this text: {}; write them as this driver does, if you need them", all.join(", ")))
+    (!all.is_empty()).then(|| {
+        format!(
+            "left out of this text: {}; if you need these parameters, write them in this driver's form",
+            all.join(", ")
+        )
+    })
 }
 
 /// Returns the conditions that libpq has to enforce, but that a connection over a socket may not meet.
@@ -80,7 +84,8 @@ fn conditions(address: &Address) -> Option<String> {
     let all: Vec<String> = address.conditions.iter().map(|it| format!("`{}`", it.written)).collect();
     let what = || {
         format!(
-            "left out of this text, because libpq may refuse the socket with it: {}; looptax check shows which",
+            "left out of this text, because with these parameters libpq may refuse the socket: {}; looptax check \
+            shows which",
             all.join(", ")
         )
     };

@@ -27,8 +27,7 @@ fn words(held: PortsHeld) -> String {
         ),
     };
     format!(
-        "{n_held} of the {n_ports} ports towards {server} are held by closed connections: {end}; a Unix socket needs \
-         no ports"
+        "closed connections use {n_held} of the {n_ports} ports towards {server}: {end}; a Unix socket needs no ports"
     )
 }
 

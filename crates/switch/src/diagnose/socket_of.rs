@@ -192,9 +192,9 @@ pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     } else if rustix::process::geteuid().is_root() {
         "the program that listens on that port is not a known server of this kind"
     } else {
-        "only root can see what listens on that port"
+        "only root can see which program listens on that port"
     };
-    format!("the usual path: {why}, so check whether it is right")
+    format!("the usual path: {why}, so check whether this path is right")
 }
 
 /// Whether `dsn` also prints lines for the server's own file. The socket then need not exist yet.
@@ -210,7 +210,7 @@ fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
     let mut found = sockets_beside(address.protocol, SocketAddr::new(ip, address.port));
     found.retain(|it| it.by != FoundBy::UsualPlace);
     let [only] = &*found else { return None };
-    let words = "the only one of the user whose program listens on that port";
+    let words = "the only socket of the user whose program listens on that port";
     Some(SocketOf { is_candidate: true, ..socket_at(address, &only.path, words) })
 }
 

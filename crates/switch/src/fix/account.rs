@@ -224,9 +224,9 @@ fn statements(points: &[Point]) -> Vec<(&str, bool)> {
 /// Returns the reason why a statement cannot contain the password; `None` if it can.
 fn unsayable(password: &str) -> Option<&'static str> {
     if password.contains('\0') {
-        return Some("it contains a zero byte");
+        return Some("the password contains a zero byte");
     }
-    password.contains('\u{fffd}').then_some("some of it is not UTF-8, and was not read")
+    password.contains('\u{fffd}').then_some("a part of the password is not UTF-8, and looptax did not read that part")
 }
 
 /// Sets the session's SQL mode to a known state: backslashes escape, and GRANT does not create an account.
@@ -341,7 +341,7 @@ fn take_back(work: &mut Work, talk: &mut Conversation, plan: &KeptFix, why: &str
         if digest(&state(talk, &statement)?) != plan.statements[idx].before {
             return Err(FixError::NotAsBefore {
                 account: statement.account(),
-                why: refusal.unwrap_or_else(|| "it has other rights or another password".to_owned()),
+                why: refusal.unwrap_or_else(|| "the account has other rights or another password".to_owned()),
             });
         }
     }

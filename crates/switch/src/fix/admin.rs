@@ -14,9 +14,9 @@ pub(super) fn log_in(address: &Address) -> Result<Conversation, FixError> {
     let failed = |why: String| FixError::LogIn { server: shown(address), why, is_of_stranger: false };
     let endpoint = match address.socket_file() {
         Some(file) => Endpoint::unix(&file).map_err(|error| failed(with_causes(&error)))?,
-        None => {
-            Endpoint::Tcp(tcp(address).ok_or_else(|| failed("its host is not an address of this machine".to_owned()))?)
-        }
+        None => Endpoint::Tcp(
+            tcp(address).ok_or_else(|| failed("the server's host is not an address of this machine".to_owned()))?,
+        ),
     };
     let login = Login { password: address.password.clone().unwrap_or_default(), ..login(address) };
     let sealing = sealing(address, &endpoint);
@@ -76,5 +76,5 @@ pub(super) fn refuse_another(admin: &mut Conversation, named: &Address, client: 
     if ours == theirs {
         return Ok(());
     }
-    Err(other("it reports a different identity".to_owned()))
+    Err(other("the server reports a different identity".to_owned()))
 }

@@ -73,7 +73,7 @@ impl Explain for FixError {
     fn hint(&self) -> Option<String> {
         Some(match self {
             Self::Switch(error) => return error.hint(),
-            Self::Nothing => "`looptax check` shows the obstacle".to_owned(),
+            Self::Nothing => "run `looptax check` to see the obstacle".to_owned(),
             Self::LogIn { is_of_stranger: true, .. } => TRUST_PEER.to_owned(),
             Self::LogIn { .. } => {
                 "pass an administrator of the server: --admin mysql://root@localhost/?socket=PATH or \
@@ -88,15 +88,18 @@ impl Explain for FixError {
             }
             Self::Untold { .. } => "pass an administrator who may read mysql.user, or PostgreSQL's settings".to_owned(),
             Self::Refused { .. } => {
-                "the statements before it are undone; pass an administrator with more rights, or run them by hand"
+                "pass an administrator with more rights, or run the statements by hand; looptax has undone the \
+                statements before this one"
                     .to_owned()
             }
             Self::AccountChanged { .. } => "compare SHOW CREATE USER and SHOW GRANTS; nothing was done".to_owned(),
             Self::NotAsBefore { .. } => {
-                "the file `fix` next to the journal contains the statements that undo it".to_owned()
+                "run the statements in the file `fix` next to the journal, which undo the change".to_owned()
             }
             Self::Password { .. } => "run the statements by hand".to_owned(),
-            Self::Elsewhere { .. } => "write the line where the file comes from, and reload the server".to_owned(),
+            Self::Elsewhere { .. } => {
+                "write the line at the place that the file comes from, and reload the server".to_owned()
+            }
             Self::BadRules { .. } => {
                 "fix that line first: SELECT * FROM pg_hba_file_rules WHERE error IS NOT NULL".to_owned()
             }

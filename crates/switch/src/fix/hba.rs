@@ -89,9 +89,11 @@ impl HbaFix {
         let user = wish.client.user.as_deref().unwrap_or("postgres");
         let database = wish.client.database.as_deref().unwrap_or(user);
         let placed = rules.insertion(&text.content, &line, database, user);
-        let edited = text
-            .edited(&[placed.rewrite])
-            .ok_or(FixError::Elsewhere { path, why: "its encoding cannot represent every character of the line" })?;
+        let edited = text.edited(&[placed.rewrite]).ok_or(FixError::Elsewhere {
+            path,
+            why: "the file's encoding cannot represent every character of the \
+                line",
+        })?;
         Ok(Self { line, above: placed.above, edited, data, admin: wish.admin.cloned() })
     }
 
@@ -162,10 +164,11 @@ fn seen(server: Option<&Server>, client: &Address) -> Result<(PathBuf, PathBuf),
 /// Returns an error unless the server's process sees the same file at this path as looptax does.
 fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     let elsewhere = |why| FixError::Elsewhere { path: path.to_owned(), why };
-    let pid = postmaster_pid(data)
-        .ok_or_else(|| elsewhere("its server sees other folders than looptax, or looptax may not inspect it"))?;
+    let pid = postmaster_pid(data).ok_or_else(|| {
+        elsewhere("the server sees other folders than looptax, or looptax may not inspect the server")
+    })?;
     let Some(process) = looptax_host::discover::process(pid) else {
-        return Err(elsewhere("the process of its server was not found"));
+        return Err(elsewhere("looptax did not find the server's process"));
     };
     // Even a user who may not inspect the process can see that it is the process of this data folder.
     if kernel::link(process.file("cwd")).is_err() {
@@ -179,7 +182,7 @@ fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     if works_in(data, &process) && process.view().is_ok_and(sees_the_same) {
         return Ok(());
     }
-    Err(elsewhere("its server sees other folders than looptax: perhaps it runs in a container"))
+    Err(elsewhere("the server sees other folders than looptax: perhaps the server runs in a container"))
 }
 
 /// Whether this folder is the working folder of a process.
@@ -198,17 +201,17 @@ fn postmaster_pid(data: &Path) -> Option<u32> {
 /// Opens the process to signal. It is held open, so that its pid cannot become another process's pid.
 fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
     let failed = |why: &str| FixError::Reload { path: data.to_owned(), why: why.to_owned() };
-    let pid = postmaster_pid(data).ok_or_else(|| failed("looptax does not know its process"))?;
+    let pid = postmaster_pid(data).ok_or_else(|| failed("looptax does not know the server's process"))?;
     let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
-    let number = number.ok_or_else(|| failed("looptax does not know its process"))?;
+    let number = number.ok_or_else(|| failed("looptax does not know the server's process"))?;
     let process = pidfd_open(number, PidfdFlags::empty())
-        .map_err(|error| failed(&format!("cannot open its process: {error}")))?;
+        .map_err(|error| failed(&format!("cannot open the server's process: {error}")))?;
     let folder = kernel::link(format!("/proc/{pid}/cwd"));
-    folder.map_err(|_| failed("looptax may not inspect its process: pass --admin DSN"))?;
+    folder.map_err(|_| failed("looptax may not inspect the server's process: pass --admin DSN"))?;
     looptax_host::discover::process(pid)
         .is_some_and(|it| works_in(data, &it))
         .then_some(process)
-        .ok_or_else(|| failed("it does not run"))
+        .ok_or_else(|| failed("the server does not run"))
 }
 
 /// Returns an error for rules that the server would reject, according to its own report on the file at present.
@@ -247,7 +250,7 @@ fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), F
     let said = log_in(admin)?.cell(RELOAD);
     let said = said.map_err(|error| failed(with_causes(&error)))?;
     if said != "true" {
-        return Err(failed("it could not signal its own process".to_owned()));
+        return Err(failed("the server could not signal its own process".to_owned()));
     }
     work.note(Step::Ran { code: Some(0) })?;
     for _ in 0..LOOKS {
@@ -256,5 +259,5 @@ fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), F
         }
         thread::sleep(PAUSE);
     }
-    Err(failed("it did not do so within five seconds".to_owned()))
+    Err(failed("the server did not read the file within five seconds".to_owned()))
 }

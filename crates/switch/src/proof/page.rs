@@ -69,8 +69,10 @@ impl Page {
         waiting::pause(APART);
         let second = page.ask(&GOING_ON).map_err(|why| page.not_answering(why))?;
         if first.status >= 400 || second.status != first.status {
-            let what =
-                format!("{url} answers with status {} and {} before anything is changed", first.status, second.status);
+            let what = format!(
+                "before the change, {url} answers with status {} and then with status {}",
+                first.status, second.status
+            );
             return Err(Failure::usage(what, "pass a page that works now"));
         }
         let (one, other) = (lines(&first.body), lines(&second.body));
@@ -121,7 +123,7 @@ impl Page {
     }
 
     fn not_answering(&self, why: HttpError) -> Failure {
-        let what = format!("{} does not answer before anything is changed", self.url);
+        let what = format!("before the change, {} does not answer", self.url);
         let failure = Failure::from(why);
         let hint = { failure.hint() }.unwrap_or("pass a page that works now, or leave --url out");
         let hint = hint.to_owned();

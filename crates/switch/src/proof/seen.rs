@@ -222,7 +222,7 @@ impl Seen {
             return Judgement::Fails(StepCode::StillOverTcp, self.words_of_tcp(&still));
         }
         if self.is_application_gone {
-            let words = "its processes do not run any more".to_owned();
+            let words = "the application's processes do not run any more".to_owned();
             return Judgement::Fails(StepCode::ApplicationGone, words);
         }
         if !self.held.is_empty() {

@@ -7,10 +7,13 @@ use super::seen::{Asks, Seen, plural};
 impl Seen {
     /// Lists the processes that still hold connections from before the file was written.
     pub(super) fn words_of_held(&self) -> String {
-        let came =
-            if self.is_over_socket() { "others connected over the socket, and" } else { "nothing new connected:" };
+        let came = if self.is_over_socket() {
+            "other processes connected over the socket, and"
+        } else {
+            "nothing new connected:"
+        };
         let who: Vec<&str> = self.held.iter().map(|it| &**it).collect();
-        format!("{came} {} still has its earlier connection over TCP: restart or reload it", who.join(", "))
+        format!("{came} {} still has its earlier connection over TCP: restart or reload this process", who.join(", "))
     }
 
     /// Describes the connections that came, if none of them was the application's.
@@ -18,8 +21,8 @@ impl Seen {
         if self.is_unknown && self.has_come_itself() {
             let whose = self.whose();
             return format!(
-                "a process connected over the socket{whose}, and nothing shows that it is the application; pass the \
-                 application with --user or --pid"
+                "a process connected over the socket{whose}, and nothing shows that this process is the \
+                 application; pass the application with --user or --pid"
             );
         }
         if self.has_come_itself() && !self.is_over_socket() {
@@ -31,8 +34,12 @@ impl Seen {
                     it.n_opened, it.n_turns
                 )
             });
-            let why =
-                { self.unasked.as_ref() }.map_or_else(String::new, |it| format!("; the server was not asked: {it}"));
+            let why = { self.unasked.as_ref() }.map_or_else(String::new, |it| {
+                format!(
+                    "; looptax did not ask the server: \
+                    {it}"
+                )
+            });
             let whose = self.whose();
             return format!(
                 "the application connected to the socket{whose}, and nothing shows that the login was \
@@ -54,7 +61,7 @@ impl Seen {
                 plural(self.n_over_tcp, "connection")
             );
         }
-        "nothing connected, neither over the socket nor over TCP".to_owned()
+        "no process connected, neither over the socket nor over TCP".to_owned()
     }
 
     pub(super) fn how_it_is_known(&self) -> String {
@@ -64,8 +71,8 @@ impl Seen {
                 let n = by_kernel.map_or(self.n_of_application, |it| it.n_opened.max(self.n_of_application));
                 let connections = plural(n, "connection");
                 format!(
-                    "the kernel saw {n} {connections} of the application to the socket{whose}; the server was not \
-                     asked there: {why}"
+                    "the kernel saw {n} {connections} of the application to the socket{whose}; looptax did not ask \
+                     the server about them: {why}"
                 )
             }
             (None, _) if self.n_listed > 0 => {
@@ -113,7 +120,7 @@ impl Seen {
         let who: Vec<&str> = still.iter().copied().collect();
         let who = who.join(", ");
         if self.is_over_socket() {
-            return format!("still over TCP: {who}; others connected over the socket");
+            return format!("still over TCP: {who}; other processes connected over the socket");
         }
         if self.has_come_itself() {
             return format!(
@@ -130,7 +137,7 @@ impl Seen {
             let n = self.by_kernel.map_or(0, |it| it.n_opened);
             let whose = self.whose();
             return format!(
-                "the application connected to the socket {n} times{whose}, and the server counted no new session"
+                "the application connected to the socket {n} times{whose}, but the server counted no new session"
             );
         };
         format!("the server refused {n} {} and accepted none over the socket", plural(n, "login"))
@@ -148,8 +155,8 @@ impl Seen {
         }
         if self.n_unclear > 0 {
             notes.push(format!(
-                "{} short {} over TCP came from processes like the application's; looptax could not see which account \
-                 they used",
+                "{} short {} over TCP came from processes like the application's; looptax could not see which \
+                 account these processes used",
                 self.n_unclear,
                 plural(self.n_unclear, "connection")
             ));

@@ -91,7 +91,7 @@ pub(super) fn socket(
         } else {
             Err(Failure::usage(
                 format!("`{}` is not an absolute path", named.display()),
-                "pass the path of the socket from / on",
+                "pass an absolute path of the socket, which begins with /",
             ))
         };
     }
@@ -253,13 +253,13 @@ impl Access {
     }
 
     pub(super) fn point(&self, socket: &Path) -> Point {
-        let how = "read the rights of its folder, and tried the path as the client";
+        let how = "read the rights of the socket's folder, and tried the path as the client";
         let point = |code, outcome, what: String| Point::new(Topic::Path, code, outcome, what, how);
         if let Some(problem) = &self.problem {
             let point = point(PointCode::FolderUnfit, Outcome::Fail, problem.why.clone());
             return point.with_next(problem.next.clone());
         }
-        let what = format!("the server may create {}, and {} can reach it", socket.display(), self.client);
+        let what = format!("the server may create {}, and {} can reach this socket", socket.display(), self.client);
         point(PointCode::SocketToBeMade, Outcome::Pass, what)
     }
 

@@ -113,22 +113,22 @@ fn evidence(server: &Server, file: &ServerFile, text: &Text, asked: &BeforeResta
     }
     let values = arguments.iter().skip(1).flat_map(|it| [&**it, it.split_once('=').map_or("", |(_, value)| value)]);
     if values.filter(|it| !it.is_empty()).any(is_it) {
-        return Some("its command line names the file".to_owned());
+        return Some("the server's command line contains the file".to_owned());
     }
     let is_its_unit = matches!(&process.home, Home::Unit(unit) if path.file_name().is_some_and(|it| it == &**unit));
     if file.is_unit() && is_its_unit {
-        return Some("it runs as the service of that name".to_owned());
+        return Some("the server runs as the service of that name".to_owned());
     }
     let options = file.options(&text.content);
     if !options.is_empty() && arguments.get(1..).is_some_and(|it| it == options) {
-        return Some("its command line has all options of the file, and no other".to_owned());
+        return Some("the server's command line has all options of the file, and no other".to_owned());
     }
     let of_data = path.file_name().is_some_and(|name| is_it(&name.to_string_lossy()));
     if file.is_folder && of_data {
-        return Some("the file is in its data folder".to_owned());
+        return Some("the file is in the server's data folder".to_owned());
     }
     let is_elsewhere = |it: &String| file.elsewhere.iter().any(|own| it.split('=').next() == Some(own));
     let is_usual = file.usual_places.iter().any(|it| path.starts_with(it));
     (is_usual && !arguments.iter().any(is_elsewhere))
-        .then(|| "the file is where such a server reads it by default, and its command line names no other".to_owned())
+        .then(|| "such a server reads this file by default, and its command line contains no other file".to_owned())
 }

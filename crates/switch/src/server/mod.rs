@@ -191,14 +191,14 @@ fn whose(
         return None;
     }
     let point = |what: String, next: String| {
-        let how = "looked at the server's connections, and at the owner of the file";
+        let how = "read the server's connections and the owner of the file";
         Some(Point::new(Topic::Path, PointCode::ClientUnknown, Outcome::Fail, what, how).with_next(next))
     };
     let connected: Vec<Process> = others::clients(server.process.pid, survey).map(|it| it.0).collect();
     let Some(first) = connected.first() else {
         let is_us = before.client.rights.is_none();
         let words = "no program is connected to the server now, so looptax does not know the user of the application";
-        return if is_us { point(words.to_owned(), "pass it: --user NAME".to_owned()) } else { None };
+        return if is_us { point(words.to_owned(), "pass the user: --user NAME".to_owned()) } else { None };
     };
     if connected.iter().all(|it| Some(it.uid) == owner) {
         return None;
@@ -215,7 +215,7 @@ fn whose(
             "connected to the server: {}; looptax does not know which of these is the application",
             names.join(", ")
         ),
-        format!("pass it, for example --user {}, or --pid {}", user_name(first.uid), first.pid),
+        format!("pass the application, for example --user {}, or --pid {}", user_name(first.uid), first.pid),
     )
 }
 
@@ -266,7 +266,8 @@ fn refuse_container(server: &Server) -> Result<(), Failure> {
             server.name(),
             server.process.pid
         ),
-        "share a folder with it, and give the server its socket there: `looptax switch --containers` writes the files of containers",
+        "share a folder with the container, and configure the server's socket in that folder: `looptax switch \
+        --containers` writes the files of containers",
     ))
 }
 

@@ -53,7 +53,7 @@ impl Others {
             return None;
         }
         let point = |outcome, what: String| {
-            Point::new(Topic::Server, PointCode::OthersAtPort, outcome, what, "looked at its connections")
+            Point::new(Topic::Server, PointCode::OthersAtPort, outcome, what, "read the server's connections")
         };
         if self.n_over_tcp == 0 && self.n_remote == 0 {
             let words = "once the server has a socket, it no longer listens on a port; at present no other program is connected to \
@@ -69,8 +69,8 @@ impl Others {
             names.join(", ")
         );
         Some(point(Outcome::Fail, what).with_next(
-            "start a second server with the socket for this application, and leave this one as it is; or pass the \
-             program that moves: --pid PID",
+            "start a second server with the socket for this application, and leave this server as it is; or pass \
+             the program that moves: --pid PID",
         ))
     }
 

@@ -81,7 +81,7 @@ impl ServerSide {
             Some(same) if same == self.before => {
                 format!("{name} {pid} runs as before and does not listen at {place}: `{restart}` did not restart it")
             }
-            _ => format!("{name} does not listen at {place} after `{restart}`: start it"),
+            _ => format!("{name} does not listen at {place} after `{restart}`: start {name}"),
         }
     }
 

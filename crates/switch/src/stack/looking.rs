@@ -96,9 +96,9 @@ impl Looking<'_> {
             .then(|| kernel::link(strange.file("root")).ok());
         let next = match jail.flatten() {
             Some(jail) => in_chroot(&strange.program_name(), &jail, self.socket),
-            None => "choose a socket in a folder that both see, below /run: --socket PATH".to_owned(),
+            None => "choose a socket in a folder that both programs see, below /run: --socket PATH".to_owned(),
         };
-        let how = "looked at the folder as each of the two sees it";
+        let how = "read the folder as each of the two programs sees it";
         Some(fails(PointCode::SocketNotVisible, what, how).with_next(next))
     }
 
@@ -116,21 +116,25 @@ impl Looking<'_> {
         if all.is_empty() {
             return None;
         }
-        let what = format!("{} leads to {} too, where no process would listen any more", all.join(", "), port.tcp);
+        let what = format!(
+            "{} leads to {} too, and no process would listen at that address any more",
+            all.join(", "),
+            port.tcp
+        );
         Some(
             fails(
                 PointCode::PortUsedByOthers,
                 what,
                 &format!("read every file that {} reads", self.front.program.title()),
             )
-            .with_next("give those pages a separate server first, or move them by hand with these lines"),
+            .with_next("configure a separate server for those pages first, or move the pages by hand with these lines"),
         )
     }
 
     /// Returns the reason why a change in the file of the server behind would have no effect.
     fn objection(&self) -> Option<Point> {
         let closed = self.program().objection(&self.own)?;
-        let how = "read its command line and its file";
+        let how = "read the program's command line and file";
         Some(fails(PointCode::PathNotTried, closed.what, how).with_next(closed.next))
     }
 
@@ -147,8 +151,8 @@ impl Looking<'_> {
         let what = format!("{title} runs as {name}, which may not create a socket in {}", folder.display());
         let point = fails(PointCode::SocketDenied, what, "read the folder's owner and mode");
         Some(point.with_next(format!(
-            "create a separate folder: install -d -o {name} /run/NAME, and RuntimeDirectory=NAME in its unit; or \
-             choose another with --socket PATH"
+            "create a separate folder: install -d -o {name} /run/NAME, and RuntimeDirectory=NAME in the program's \
+             unit; or choose another folder with --socket PATH"
         )))
     }
 
@@ -173,7 +177,7 @@ impl Looking<'_> {
                 how,
             ),
             End::Missing { path } => fails(PointCode::SocketNotVisible, format!("there is no {path}"), &how)
-                .with_next("create the folder, or choose a socket in another with --socket PATH"),
+                .with_next("create the folder, or choose a socket in another folder with --socket PATH"),
             _ => point_of(&found, &self.socket.to_string_lossy(), &client.shown, &client.user),
         }
     }
@@ -271,8 +275,8 @@ fn in_chroot(name: &str, jail: &Path, socket: &Path) -> String {
     let inside = socket.strip_prefix(jail).or(socket.strip_prefix("/"));
     let inside = inside.unwrap_or(socket);
     format!(
-        "by hand: let the program behind {name} listen at {}, which is /{} for {name} in its chroot, and write the \
-         latter into {name}'s file; or remove chroot from that file, and restart {name}",
+        "by hand: configure the program behind {name} to listen at {}, and in {name}'s file write /{}, which is the \
+         same path inside {name}'s chroot; or remove chroot from that file, and restart {name}",
         jail.join(inside).display(),
         inside.display()
     )
@@ -299,7 +303,7 @@ mod tests {
     fn a_socket_for_a_chroot_has_a_path_outside_and_one_inside() {
         for socket in ["/run/app.sock", "/var/lib/haproxy/run/app.sock"] {
             let said = in_chroot("haproxy", Path::new("/var/lib/haproxy"), Path::new(socket));
-            let words = "listen at /var/lib/haproxy/run/app.sock, which is /run/app.sock for haproxy";
+            let words = "listen at /var/lib/haproxy/run/app.sock, and in haproxy's file write /run/app.sock, which";
             assert!(said.contains(words), "{said}");
         }
     }

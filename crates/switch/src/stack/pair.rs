@@ -139,7 +139,8 @@ fn strangers(one: &Text, other: &Text) -> Failure {
     let backs = names(back::ALL.iter().map(|it| it.title()).collect());
     Failure::usage(
         format!(
-            "{} and {} are not a web server's file ({fronts}) and the file of the program behind it ({backs})",
+            "{} and {} are not a web server's file ({fronts}) and the file of the program behind the web server \
+            ({backs})",
             shown[0], shown[1]
         ),
         format!(
@@ -203,11 +204,11 @@ impl Ends {
         let (from, to) = (places(&self.of_site), places(&self.of_pool));
         Failure::usage(
             format!(
-                "{} does not pass its pages to {}: it names {from}, and {title} listens at {to}",
+                "{} does not pass its pages to {}: the site passes them to {from}, and {title} listens at {to}",
                 site.named.display(),
                 pool.named.display()
             ),
-            "pass the file of the program that serves the pages",
+            "pass the file of the program that serves the site's pages",
         )
     }
 }
@@ -273,9 +274,21 @@ mod tests {
         let gunicorn = ("gunicorn.conf.py", "bind = \"127.0.0.1:8000\"\n");
         let pool = ("shop.conf", "[shop]\nlisten = 127.0.0.1:29000\npm.max_children = 2\n");
         for (files, words) in [
-            ([fastcgi, gunicorn], "it names 127.0.0.1:29000 (FastCGI), and Gunicorn listens at 127.0.0.1:8000 (HTTP)"),
-            ([gunicorn, http], "it names 127.0.0.1:28000 (HTTP), and Gunicorn listens at 127.0.0.1:8000 (HTTP)"),
-            ([http, pool], "it names 127.0.0.1:28000 (HTTP), and PHP-FPM listens at 127.0.0.1:29000 (FastCGI)"),
+            (
+                [fastcgi, gunicorn],
+                "the site passes them to 127.0.0.1:29000 (FastCGI), and Gunicorn listens at \
+                127.0.0.1:8000 (HTTP)",
+            ),
+            (
+                [gunicorn, http],
+                "the site passes them to 127.0.0.1:28000 (HTTP), and Gunicorn listens at \
+                127.0.0.1:8000 (HTTP)",
+            ),
+            (
+                [http, pool],
+                "the site passes them to 127.0.0.1:28000 (HTTP), and PHP-FPM listens at 127.0.0.1:29000 \
+                (FastCGI)",
+            ),
         ] {
             let said = refused(files);
             assert!(said.contains(words), "{said}");

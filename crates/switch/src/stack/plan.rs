@@ -30,8 +30,8 @@ use crate::text::Text;
 pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> {
     if wish.pid.is_some() || wish.user.is_some() || wish.application.is_some() || !wish.only.is_empty() {
         return Err(Failure::usage(
-            "--pid, --user, --as and --only apply only to an application's file that is passed with a server's own, \
-             and neither of the two is one",
+            "--pid, --user, --as and --only apply only to an application's file that is passed with a server's own \
+             file, and neither of the two files is an application's file",
             "leave them out",
         ));
     }
@@ -67,7 +67,7 @@ pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> 
     let others = pool_moves.then(|| others_at(&sides, tcp));
     let others = others.into_iter().flatten();
     let left_alone = others.map(|program| {
-        let words = format!("{program}, is also connected to {tcp}, and will no longer find a server there");
+        let words = format!("{program}, is also connected to {tcp}, and will no longer find a server at that address");
         remark(FileRemarkCode::PortInUse, words)
     });
     if let Some(file) = plan.files.last_mut() {
@@ -91,13 +91,13 @@ fn socket(pair: &Pair, named: Option<&Path>) -> Result<PathBuf, Failure> {
     let Some(socket) = socket else {
         return Err(Failure::usage(
             format!("{} has no usual place for a socket", program.title()),
-            "choose one in a folder that it may write to: --socket /run/NAME/NAME.sock",
+            "choose a socket in a folder that the program may write to: --socket /run/NAME/NAME.sock",
         ));
     };
     if !socket.is_absolute() {
         return Err(Failure::usage(
             format!("`{}` is not an absolute path", socket.display()),
-            "both programs need the socket's path from / on",
+            "pass an absolute path of the socket, which begins with /",
         ));
     }
     Ok(socket)
@@ -117,8 +117,8 @@ fn master(pair: &Pair, socket: &Path) -> Result<Process, Failure> {
             _ => socket.display().to_string(),
         };
         Failure::usage(
-            format!("looptax sees no {} that listens at {place}, as its file says", program.title()),
-            "start or reload it first, or run this as root",
+            format!("looptax sees no {} that listens at {place}, the address in its file", program.title()),
+            "start or reload the program first, or run looptax as root",
         )
     })
 }
@@ -144,8 +144,8 @@ fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
         let lines: Vec<String> = lines
             .map(|line| {
                 format!(
-                    "{file}line {line}: looptax does not know where its pages go; the old port will no longer have a \
-                     server"
+                    "{file}line {line}: looptax does not know which server gets the pages of this line; the old \
+                     port will no longer have a server"
                 )
             })
             .collect();

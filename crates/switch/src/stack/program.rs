@@ -85,7 +85,7 @@ pub(super) fn said(title: &str, question: &Question) -> Result<String, Failure> 
 /// Returns the error for a program's file that cannot be read.
 pub(super) fn unread(path: &Path, error: &std::io::Error) -> Failure {
     let words = format!("cannot read {}: {error}", path.display());
-    Failure::usage(words, "run it as root")
+    Failure::usage(words, "run looptax as root")
 }
 
 /// Returns the command that restarts the service whose main process this is.

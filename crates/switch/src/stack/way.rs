@@ -137,8 +137,8 @@ impl Way {
         let workers: Vec<String> = self.eyes.over_socket.iter().cloned().collect();
         let seen = match &*workers {
             [] => String::new(),
-            [worker] => format!(", {worker} was seen there"),
-            all => format!(", {} were seen there", all.join(", ")),
+            [worker] => format!(", where looptax saw {worker}"),
+            all => format!(", where looptax saw {}", all.join(", ")),
         };
         let port = if self.pool_moves {
             format!("no process listens at {tcp} any more")

@@ -45,7 +45,7 @@ impl HttpError {
 impl Explain for HttpError {
     fn hint(&self) -> Option<String> {
         let hint = match self {
-            Self::Http2 => "make the application answer HTTP/1.1 too, or pass a port where it does",
+            Self::Http2 => "make the application answer HTTP/1.1 too, or pass a port at which it answers HTTP/1.1",
             Self::Tls => "pass the page as https://",
             Self::NoHttp { .. } => "pass the port at which the application answers HTTP",
             Self::Unanswered | Self::Wire(_) => return None,

@@ -31,7 +31,7 @@ struct Case {
     words: &'static str,
 }
 
-const DEMANDED: &str = "left on TCP: its arguments or environment ask for TLS";
+const DEMANDED: &str = "left on TCP: the program's arguments or environment ask for TLS";
 
 const CASES: [Case; 8] = [
     Case {

@@ -66,7 +66,7 @@ pub(super) struct Verdict {
 /// Compares looptax's report with what happened.
 pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdict {
     let is_proved = ended.code == Some(0);
-    let wrote = ended.said.contains("undo it with");
+    let wrote = ended.said.contains("to undo the switch");
     let outcome = match () {
         () if is_proved => Outcome::Proved,
         () if !wrote => Outcome::Untouched,

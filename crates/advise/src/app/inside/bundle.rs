@@ -33,13 +33,13 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
     } else if file.ends_with("json") && file.text.contains("\"containerDefinitions\"") {
         let mut task = Container::new("", "the containers of this task");
         if file.text.contains("\"networkMode\": \"host\"") {
-            task.network = Network::Unknown("its network is that of the machine that runs it".to_owned());
+            task.network = Network::Unknown("the containers use the network of the machine that runs them".to_owned());
         }
         task.may_have_more_mounts = true;
         (task, "a volume of FOLDER")
     } else if is_image(stem) || file.ends_with("dockerfile") {
         let mut image = Container::new("", "the containers of this image");
-        image.network = Network::Unknown("the program that starts them chooses their network".to_owned());
+        image.network = Network::Unknown("the program that starts the containers chooses their network".to_owned());
         image.may_have_more_mounts = true;
         (image, "--volume FOLDER:FOLDER")
     } else if JOBS.contains(&file.name) || JOB_FOLDERS.iter().any(|it| path.contains(it)) {
@@ -87,7 +87,7 @@ fn bundle(text: &str) -> Container {
         }
     }
     if !problems.is_empty() {
-        bundle.network = Network::Unknown("its `linux.namespaces` cannot be read".to_owned());
+        bundle.network = Network::Unknown("looptax cannot read `linux.namespaces`".to_owned());
         bundle.may_have_more_mounts = true;
     }
     bundle

@@ -23,7 +23,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
             own.network = match run.network.as_deref() {
                 Some("host") => Network::Machine,
                 Some(other) if other.starts_with("container:") => Network::Other("another container".to_owned()),
-                Some(other) if other.contains('$') => Network::Unknown("its `--network` is a variable".to_owned()),
+                Some(other) if other.contains('$') => Network::Unknown("`--network` is a variable".to_owned()),
                 _ => Network::Own,
             };
             own.mounts = run.mounts.iter().filter_map(|it| mount_of(it)).collect();

@@ -173,7 +173,7 @@ impl File {
                 Network::Machine => Loopback::Machine,
                 Network::Other(whose) => Loopback::Other(whose),
                 Network::Unknown(why) => Loopback::Unknown(why),
-                Network::Own | Network::Of(_) => Loopback::Unknown("its containers refer to each other".to_owned()),
+                Network::Own | Network::Of(_) => Loopback::Unknown("the containers refer to each other".to_owned()),
             };
         };
         let is_near = |it: &&Container| {
@@ -201,7 +201,7 @@ impl File {
             };
             at = other;
         }
-        (at.key.clone(), Network::Unknown("its containers refer to each other in a circle".to_owned()))
+        (at.key.clone(), Network::Unknown("the containers refer to each other in a circle".to_owned()))
     }
 }
 

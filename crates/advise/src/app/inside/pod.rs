@@ -29,7 +29,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
     }
     let name = if is_chart { "the Pods of this chart" } else { "the Pods that use this manifest" };
     let mut rest = Container::new("", name);
-    rest.network = Network::Unknown("its `hostNetwork` is only in the Pod's own manifest".to_owned());
+    rest.network = Network::Unknown("`hostNetwork` is only in the Pod's own manifest".to_owned());
     rest.may_have_more_mounts = true;
     Some(File { containers, rest: Some(rest), volume: VOLUME })
 }
@@ -110,7 +110,7 @@ fn of_document(text: &str, first_line: usize, group: usize) -> Vec<Container> {
         } else if is_pods && !says_host {
             Network::Other("the Pod itself".to_owned())
         } else {
-            Network::Unknown("its `hostNetwork` is only in the Pod's own manifest".to_owned())
+            Network::Unknown("`hostNetwork` is only in the Pod's own manifest".to_owned())
         };
         whole.group = group * 1000 + 999;
         if found.is_empty() {

@@ -156,7 +156,7 @@ fn jobs_and_charts_speak_of_other_machines() {
     check("/srv/own/.github/workflows/ci.yml", job, &format!("this job: {whose}"));
     let map =
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata:\n  DATABASE_URL: postgres://u:p@127.0.0.1/d\n";
-    let why = "its `hostNetwork` is only in the Pod's own manifest";
+    let why = "`hostNetwork` is only in the Pod's own manifest";
     check("/srv/map.yaml", map, &format!("the ConfigMap `shop`: ? {why}"));
     assert!(inside("/srv/own.yaml", &map.replace("kind", "x")).is_empty());
 }

@@ -86,7 +86,7 @@ fn network(mode: &str) -> Network {
         Some(("container", name)) => Network::Other(format!("the container `{name}`")),
         Some(("ns", path)) => Network::Other(format!("the network namespace {path}")),
         _ if mode == "host" => Network::Machine,
-        _ if mode.contains(['%', '$']) => Network::Unknown("its `Network=` is a variable".to_owned()),
+        _ if mode.contains(['%', '$']) => Network::Unknown("`Network=` is a variable".to_owned()),
         _ => match mode.strip_suffix(".container") {
             Some(name) => Network::Other(format!("the container `{name}`")),
             None => Network::Own,

@@ -141,7 +141,8 @@ impl Inside {
             Loopback::Own(others) => {
                 let others: Vec<String> = others.iter().map(Neighbour::words).collect();
                 format!(
-                    "`{host}` in {name} is that container, not this machine; these containers share its network: {}",
+                    "`{host}` in {name} is that container, not this machine; these containers share that \
+                    container's network: {}",
                     others.join(", ")
                 )
             }

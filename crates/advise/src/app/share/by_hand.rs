@@ -35,9 +35,9 @@ pub fn by_hand(server: &str, protocol: Protocol, is_in_pod: bool) -> String {
     };
     let turned_on = turned_on(protocol);
     format!(
-        "share the folder of the server's socket: give `{server}` and the application the same volume there \
-         ({shared}; never the socket file itself),{turned_on} and configure the socket in the application; then check \
-         it with --socket PATH and the container's address"
+        "share the folder of the server's socket: mount the same volume at that folder in `{server}` and in the \
+         application ({shared}; never the socket file itself),{turned_on} and configure the socket in the \
+         application; then run `looptax check` with --socket PATH and the container's address"
     )
 }
 

@@ -46,11 +46,11 @@ impl<'a> File<'a> {
             return Err(format!("{name} in the same folder may override it"));
         }
         if root.get("include").is_some() || is_shared(&root) {
-            return Err("the file includes others, or is merged from parts".to_owned());
+            return Err("the file includes other files, or is merged from parts".to_owned());
         }
         let services = root.get(SERVICES).filter(|_| root.all(SERVICES).count() == 1);
         let services = services.filter(|it| !is_shared(it) && !it.entries().is_empty());
-        let services = services.ok_or("its services are not written in plain lines")?;
+        let services = services.ok_or("the file's services are not written in plain lines")?;
         let (settings, _) = yaml::read(text);
         let containers = services.entries().iter();
         let containers = containers.map(|(key, own)| {
@@ -286,7 +286,7 @@ pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Res
 fn unclear(key: &Node, service: &Node) -> Option<String> {
     let title = key.text().unwrap_or_default();
     if key.is_marked || is_shared(service) || service.get("extends").is_some() {
-        return Some(format!("`{title}` has parts that it shares with others (an anchor, `<<` or `extends`)"));
+        return Some(format!("`{title}` shares parts with other services (an anchor, `<<` or `extends`)"));
     }
     is_spread(service).then(|| format!("`{title}` may have several containers, or run on several machines"))
 }

@@ -105,7 +105,7 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         && server.words.first().is_some_and(|it| it.ends_with("cloud-sql-proxy"));
     let is_known = |it: &&str| (family.is_some() || is_proxy) && *it == "command";
     if let Some(key) = server.replaced_by.filter(|it| !is_known(it)) {
-        return Err(format!("the server has `{key}`, which may set where its socket is"));
+        return Err(format!("the server has `{key}`, which may set the place of its socket"));
     }
     let image = image.ok_or("the server has no `image`")?;
     let (folder, name, port) = match (repository(image), protocol) {
@@ -142,17 +142,17 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
             );
         }
         ("percona" | "percona/percona-server", _) => {
-            return Err("this image has its socket in its data folder".to_owned());
+            return Err("the image's socket is in its data folder".to_owned());
         }
         _ => {
             return Err(format!("looptax does not know where the image `{image}` has its socket"));
         }
     };
     if server.variable("MYSQL_UNIX_PORT").is_some() {
-        return Err("MYSQL_UNIX_PORT sets where the server's socket is".to_owned());
+        return Err("MYSQL_UNIX_PORT sets the place of the server's socket".to_owned());
     }
     if server.words.iter().any(|word| MOVING.iter().any(|it| word.contains(it))) {
-        return Err("the server's command may set where its socket is".to_owned());
+        return Err("the server's command may set the place of its socket".to_owned());
     }
     Ok(Serving { socket: Socket::of(folder, name, port), options: Vec::new(), program: "", variable: None })
 }
@@ -202,22 +202,22 @@ pub(super) fn is_in_front(container: &Container, protocol: Protocol) -> bool {
 /// requires passwords on this socket as on its port.
 fn of_pgbouncer(server: &Container) -> Result<Serving, String> {
     let pooler =
-        server.image.as_deref().and_then(|it| pooler(repository(it))).ok_or("looptax does not know its image")?;
+        server.image.as_deref().and_then(|it| pooler(repository(it))).ok_or("looptax does not know the image")?;
     if !server.words.is_empty() {
-        return Err("the server's command may set where its socket is".to_owned());
+        return Err("the server's command may set the place of its socket".to_owned());
     }
     let port = match server.variable(pooler.port) {
-        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`, which is not a port number"))?,
+        Some(text) => text.parse().map_err(|_| format!("the server's port is `{text}`, which is not a port number"))?,
         None => pooler.usual_port,
     };
     if let Some(mode) = pooler.mode.and_then(|it| server.variable(it)).filter(|it| !it.ends_with(['2', '3', '6', '7']))
     {
-        return Err(format!("its socket has mode {mode}, which excludes the users of other containers"));
+        return Err(format!("the server's socket has mode {mode}, which excludes the users of other containers"));
     }
     let own = server.variable(pooler.folder).filter(|it| !it.is_empty());
     let folder = own.unwrap_or("/var/run/pgbouncer").trim_end_matches('/').to_owned();
     if !is_own_folder(&folder) {
-        return Err(format!("its socket is in `{folder}`, which is not a separate folder"));
+        return Err(format!("the server's socket is in `{folder}`, which is not a separate folder"));
     }
     let variable = own.is_none().then(|| (pooler.folder, folder.clone()));
     let socket = Socket::of(&folder, &format!(".s.PGSQL.{port}"), port);
@@ -250,7 +250,7 @@ fn of_cloud_sql(server: &Container, protocol: Protocol) -> Result<Serving, Strin
     };
     let elsewhere = ["--unix-socket", "-u", "--fuse", "--config-file"];
     if words.iter().any(|word| word.contains('$') || elsewhere.iter().any(|it| word.starts_with(it))) {
-        return Err("the proxy's command sets in another form where it listens".to_owned());
+        return Err("the proxy's command sets its address in a form that looptax does not read".to_owned());
     }
     let by_port: Vec<_> = databases.iter().filter(|it| !it.1.contains("unix-socket")).collect();
     let [(name, query)] = by_port[..] else {
@@ -261,13 +261,13 @@ fn of_cloud_sql(server: &Container, protocol: Protocol) -> Result<Serving, Strin
     };
     let usual = if protocol == Protocol::Mysql { 3306 } else { 5432 };
     let port = match of_query(query, "port").or_else(|| option(&["--port", "-p"])) {
-        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`, which is not a port number"))?,
+        Some(text) => text.parse().map_err(|_| format!("the server's port is `{text}`, which is not a port number"))?,
         None => usual,
     };
     let own = databases.iter().find_map(|it| of_query(it.1, "unix-socket").filter(|_| it.0 == *name));
     let mount = own.as_deref().unwrap_or(CLOUD_SQL).trim_end_matches('/').to_owned();
     if !is_own_folder(&mount) {
-        return Err(format!("its socket is in `{mount}`, which is not a separate folder"));
+        return Err(format!("the proxy's socket is in `{mount}`, which is not a separate folder"));
     }
     let options = if own.is_none() { vec![format!("{name}?unix-socket={mount}")] } else { Vec::new() };
     let socket = match protocol {
@@ -295,7 +295,7 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
         return Err("the server's command starts another program".to_owned());
     }
     if server.words.iter().any(|it| it == "--sentinel") {
-        return Err("a Sentinel gives its clients addresses, never sockets".to_owned());
+        return Err("a Sentinel sends its clients the addresses of servers, never sockets".to_owned());
     }
     let option = |name: &str| {
         let mut words = server.words.iter().map(|it| it.trim_matches(['"', '\'']));
@@ -303,7 +303,7 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
         Some(words.next().unwrap_or_default())
     };
     let port = match option("--port") {
-        Some(text) => text.parse().map_err(|_| format!("its port is `{text}`, which is not a port number"))?,
+        Some(text) => text.parse().map_err(|_| format!("the server's port is `{text}`, which is not a port number"))?,
         None => 6379,
     };
     let mut options = Vec::new();
@@ -316,15 +316,15 @@ fn of_redis(server: &Container, folder: &str, program: &'static str) -> Result<S
         Some(mode) if mode.ends_with(['2', '3', '6', '7']) => {}
         Some(mode) => {
             return Err(format!(
-                "its socket has mode {mode}, which excludes the users of other containers: give it --unixsocketperm \
-                 {MODE}"
+                "the server's socket has mode {mode}, which excludes the users of other containers: start the \
+                 server with --unixsocketperm {MODE}"
             ));
         }
     }
     let (folder, name) = path.rsplit_once('/').unwrap_or_default();
     let is_odd = |it: char| !it.is_ascii_alphanumeric() && !"._-".contains(it);
     if !is_own_folder(folder) || name.is_empty() || name.contains(is_odd) {
-        return Err(format!("its socket `{path}` is not in a separate folder"));
+        return Err(format!("the server's socket `{path}` is not in a separate folder"));
     }
     Ok(Serving { socket: Socket::of(folder, name, port), options, program, variable: None })
 }
@@ -430,7 +430,7 @@ mod tests {
             ("command: redis-server --unixsocket /tmp/r.sock", "a separate folder"),
             ("command: redis-server --unixsocket r.sock", "a separate folder"),
             ("command: redis-server --unixsocket $${S}", "a separate folder"),
-            ("command: redis-server --port ${P}", "its port is"),
+            ("command: redis-server --port ${P}", "port is"),
             ("entrypoint: x", "`entrypoint`"),
         ] {
             let found = options(command);
@@ -494,11 +494,11 @@ mod tests {
         for (words, why) in [
             ("[p:r:i, p:r:j]", "several databases"),
             ("[--structured-logs]", "no database"),
-            ("[--unix-socket=/cloudsql, p:r:i]", "in another form"),
-            ("[-u, /cloudsql, p:r:i]", "in another form"),
-            ("['p:r:$(I)']", "in another form"),
+            ("[--unix-socket=/cloudsql, p:r:i]", "in a form that"),
+            ("[-u, /cloudsql, p:r:i]", "in a form that"),
+            ("['p:r:$(I)']", "in a form that"),
             ("[p:r:i, 'p:r:i?unix-socket=/tmp']", "a separate folder"),
-            ("[p:r:i?port=x]", "its port is"),
+            ("[p:r:i?port=x]", "port is"),
         ] {
             let found = serving(words, Protocol::Postgres);
             assert!(found.as_ref().is_err_and(|it| it.contains(why)), "{words}: {found:?}");

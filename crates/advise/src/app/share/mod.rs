@@ -181,7 +181,8 @@ fn together(whole: &Whole, file: &compose::File<'_>, found: &[Found], all: &mut 
                     }
                 }
                 (why, _, it) => {
-                    let own = || "looptax cannot write another line that leads to the same PHP-FPM".to_owned();
+                    let own =
+                        || "another line leads to the same PHP-FPM, and looptax cannot change that line".to_owned();
                     *it = Some(Err(why.clone().unwrap_or_else(own)));
                 }
             }
@@ -228,7 +229,7 @@ fn share(project: &impl Project, found: &Found) -> Option<Result<(Share, String)
     let server = project.server(own, found)?;
     Some(server.and_then(|server| {
         if address.protocol == Protocol::Fastcgi && !found.is_of_a_proxy() {
-            return Err("the setting is not from nginx, so looptax does not know its effect".to_owned());
+            return Err("the setting is not one of nginx's, so looptax does not know its effect".to_owned());
         }
         let shared = shared(project, (own, server), address)?;
         may_be_written(found, &shared.0).map(|()| shared)
@@ -243,8 +244,8 @@ fn may_be_written(found: &Found, share: &Share) -> Result<(), String> {
         if role == Role::Url && (found.has_secrets() || found.address.as_ref().is_some_and(|it| it.password.is_some()))
         {
             return Err(format!(
-                "`{name}` comes with the whole address from {whose}: looptax does not know how to change it without \
-                 writing its secrets into the container's own environment"
+                "`{name}` contains the whole address and comes from {whose}: looptax cannot change `{name}` without \
+                 writing the secrets in the address into the container's own environment"
             ));
         }
         if setting.joins == Joins::Apart {
@@ -256,7 +257,7 @@ fn may_be_written(found: &Found, share: &Share) -> Result<(), String> {
 
 fn shared(project: &impl Project, (own, server): (usize, usize), address: &Address) -> Result<(Share, String), String> {
     if own == server {
-        return Err("the address leads to the service itself".to_owned());
+        return Err("the address is that of the service itself".to_owned());
     }
     let [of_own, of_server] = [own, server].map(|it| &project.containers()[it]);
     for it in [of_own, of_server] {
@@ -270,13 +271,13 @@ fn shared(project: &impl Project, (own, server): (usize, usize), address: &Addre
         return Err(format!("the image's server does not listen on port {}", address.port));
     }
     if of_server.has_own_configuration() {
-        return Err(format!("`{name}` mounts its own configuration, which may set where its socket is"));
+        return Err(format!("`{name}` mounts its own configuration, which may set the place of its socket"));
     }
     let places = project.environment(own)?;
     let variable = project.variable(own, NAME, VALUE).map(|it| it.0);
     let mut lines = Vec::new();
     let in_server = of_server.at_folder(&socket.mount);
-    let occupied = |title: &str| format!("`{title}` has something else at {}", socket.mount);
+    let occupied = |title: &str| format!("`{title}` mounts something else at {}", socket.mount);
     let volume = match &in_server {
         Mounted::Volume(name) => (*name).to_owned(),
         Mounted::Nothing => project.volume_for(server),
@@ -351,8 +352,12 @@ fn turned_on(project: &impl Project, server: usize, serving: &Serving) -> Result
 /// Describes the data and the clients that are lost when the containers are recreated.
 fn losses(gives_up_port: bool, folder: Option<&str>) -> String {
     let port = "; PHP-FPM then listens only on the socket, and the files do not show which other clients use its port";
-    let data = folder
-        .map(|it| format!("; no line of the file keeps its data in {it}: a new container may start without them"));
+    let data = folder.map(|it| {
+        format!(
+            "; no line of the file mounts {it}, where the server keeps its data: a new container may \
+            start without the data"
+        )
+    });
     format!("{}{}", if gives_up_port { port } else { "" }, data.unwrap_or_default())
 }
 
@@ -371,9 +376,10 @@ fn old_rules(project: &impl Project, server: usize, protocol: Protocol, folder: 
     let place = place.map_or(folder, String::as_str);
     let within = project.within(server);
     Some(format!(
-        "the existing data in `{place}` has its own pg_hba.conf, and that file decides who may log in over the socket, \
-         not POSTGRES_INITDB_ARGS: to see its rules, run `{within} sh -c 'grep ^local \"$PGDATA\"/pg_hba.conf'`; a rule \
-         with `trust` lets every program that can reach the socket log in as every role"
+        "the existing data in `{place}` has its own pg_hba.conf, and that file, not POSTGRES_INITDB_ARGS, decides \
+         which users may log in over the socket: to see its rules, run `{within} sh -c 'grep ^local \
+         \"$PGDATA\"/pg_hba.conf'`; a rule with `trust` lets every program that can reach the socket log in as \
+         every role"
     ))
 }
 

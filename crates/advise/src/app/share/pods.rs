@@ -32,7 +32,7 @@ impl<'a> File<'a> {
     pub(super) fn read(whole: &'a Whole) -> Result<Self, String> {
         let text = whole.own();
         if ["{{", "{%", "<%"].iter().any(|it| text.contains(it)) {
-            return Err("it is a template: pass the rendered text (`helm template`)".to_owned());
+            return Err("the file is a template: pass the rendered text (`helm template`)".to_owned());
         }
         let documents = tree::documents(text).ok_or("the file is not plain YAML")?;
         let documents = documents.into_iter().flat_map(maps::objects).collect();
@@ -210,7 +210,7 @@ impl Project for File<'_> {
         Named {
             is: format!("`{title}` is a container of the same Pod"),
             volume: "an emptyDir volume that both mount",
-            restart: format!("{how}{podman}; it recreates the Pod: `{title}` is down during that time"),
+            restart: format!("{how}{podman}; this recreates the Pod: `{title}` is down during that time"),
         }
     }
 }

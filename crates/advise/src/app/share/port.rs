@@ -34,7 +34,10 @@ pub(super) fn elsewhere(
     if let Some(hidden) = found.iter().filter(of_same).find(|it| it.address.is_none()) {
         let line = whole.line(hidden.line.unwrap_or_default());
         let at = format!("{} line {}", line.0.unwrap_or_default(), line.1);
-        return Some(format!("looptax does not know where {at} leads ({}); it may be `{title}`", hidden.why));
+        return Some(format!(
+            "looptax does not know which server {at} leads to ({}); the server may be `{title}`",
+            hidden.why
+        ));
     }
     let is_of_several = |it: &&Found| {
         let host = it.bound.iter().find_map(|it| it.roles.get(&Role::Host));
@@ -43,7 +46,10 @@ pub(super) fn elsewhere(
         host.is_some_and(|it| it.path[0].starts_with("upstream ") && it.path[0].split(' ').count() > 2)
     };
     if own.iter().any(is_of_several) {
-        return Some(format!("`{title}` is one of several servers of an upstream, and looptax does not move those"));
+        return Some(format!(
+            "`{title}` is one of several servers of an upstream, and looptax does not move such \
+            servers"
+        ));
     }
     if let Some(key) = file.says_port(server, port) {
         return Some(format!("`{key}` of `{title}` uses port {port}, on which no server would listen any more"));
@@ -67,5 +73,10 @@ pub(super) fn elsewhere(
     };
     let other = whole.others().find(|it| goes_there(*it)).map(|it| it.0.words.clone());
     let other = other.or_else(|| is_named(whole.own()).then(|| "the Compose file".to_owned()));
-    other.map(|it| format!("{it} uses {title}:{port} in another place too, and no server would listen on it any more"))
+    other.map(|it| {
+        format!(
+            "{it} uses {title}:{port} in another place too, and no server would listen on that port \
+        any more"
+        )
+    })
 }

@@ -52,7 +52,7 @@ pub(super) trait Project {
     /// Writes the lines in the server's own files that make it listen on the socket, if only these files can set that:
     /// PHP-FPM.
     fn listening(&self, _: usize, _: usize, _: &Socket) -> Result<Vec<Inserted>, String> {
-        Err("looptax does not know which of the server's own files takes effect".to_owned())
+        Err("looptax does not know which of the server's own files applies".to_owned())
     }
 
     /// The places of a container's variables: its own variables, and the files from which it may take variables.

@@ -144,7 +144,7 @@ impl Project for Pair<'_> {
         };
         let is_open = ['"', '\''].iter().any(|it| own.value.matches(*it).count() % 2 == 1);
         if all.next().is_some() || is_open || own.value.is_empty() {
-            return Err("its `Exec=` is not one plain line".to_owned());
+            return Err("`Exec=` is not one plain line".to_owned());
         }
         let new = insertion(own.end, format!(" {options}"));
         let shown = format!("{options}  # at the end of Exec=");

@@ -98,7 +98,7 @@ pub(super) fn of_service(
             _ if is_open => "which is not a plain path to a file of `NAME=value`",
             _ if !is_below(path) => "which is not below the Compose file's folder",
             None if is_optional => continue,
-            None => "which is not there or cannot be read",
+            None => "which does not exist or cannot be read",
             Some((part, text)) => {
                 let from = format!("the `env_file` {path}");
                 // Compose replaces variables in the Compose file by values from the project's `.env`.
@@ -242,7 +242,7 @@ impl Given {
                 continue;
             }
             if asked.contains(&setting.path[0]) {
-                setting.doubt = Some("the value that Compose has for it at run time, if any".to_owned());
+                setting.doubt = Some("the value that Compose sets at run time, if any".to_owned());
             }
             all.retain(|it| it.path != setting.path);
             origins.retain(|it: &Taken| it.setting.path != setting.path);

@@ -111,8 +111,7 @@ pub(super) fn listening(
     let title = &server.title;
     let unknown = |why: &str| {
         Err(format!(
-            "{why}, so looptax does not know which `listen` takes effect: `docker compose exec {title} php-fpm -tt` \
-             shows it"
+            "{why}, so looptax does not know which `listen` applies: `docker compose exec {title} php-fpm -tt` shows it"
         ))
     };
     let mut files = Vec::new();
@@ -124,7 +123,7 @@ pub(super) fn listening(
         };
         let n_pools = text.lines().filter(|it| it.trim().starts_with(&format!("[{POOL}]"))).count();
         if n_pools > 1 || text.lines().any(|it| it.trim_start().starts_with("include")) {
-            return unknown(&format!("{} has its pool twice, or includes other files", part.words));
+            return unknown(&format!("{} has the pool twice, or includes other files", part.words));
         }
         files.push((name, part, Section::find(text, POOL)));
     }
@@ -132,8 +131,8 @@ pub(super) fn listening(
     let has = |section: &Option<Section<'_>>, key: &str| section.as_ref().and_then(|it| it.value(key));
     let Some(winner) = files.iter().rposition(|it| has(&it.2, "listen").is_some()) else {
         return Err(format!(
-            "no file of the project sets where the pool `{POOL}` of `{title}` listens: mount a file with `[{POOL}]` \
-             and `listen = {port}` at {POOLS}/zz-socket.conf, and looptax moves it"
+            "no file of the project sets the address of the pool `{POOL}` of `{title}`: mount a file with \
+             `[{POOL}]` and `listen = {port}` at {POOLS}/zz-socket.conf, and run the same command again"
         ));
     };
     let (name, part, section) = &files[winner];
@@ -143,8 +142,9 @@ pub(super) fn listening(
     }
     if *name < LAST {
         return Err(format!(
-            "{} is read before the image's own {LAST}, which has `listen = {port}` in images from before 2026-01-09, \
-             so looptax does not know which takes effect: mount it at {POOLS}/zz-socket.conf",
+            "{} is read before the image's own {LAST}, which has `listen = {port}` in images from before \
+             2026-01-09, so looptax does not know which of the two applies: mount your file at \
+             {POOLS}/zz-socket.conf",
             part.words
         ));
     }
@@ -169,14 +169,17 @@ fn all_is_known(own: &Container, whole: &Whole) -> Result<(), String> {
     let why = if let Some(key) = own.replaced_by {
         format!("it has `{key}`")
     } else if !own.image.as_deref().is_some_and(is_nginx) {
-        "its image is not one of nginx's own".to_owned()
+        "the service's image is not one of nginx's own".to_owned()
     } else if !starts_it || own.words.iter().any(|it| it == "-c" || it == "-p") {
-        "its command may read other files".to_owned()
+        "the service's command may read other files".to_owned()
     } else if own.has_configs {
         "it has `configs`".to_owned()
     } else if let Some(mount) = own.mounts_at(SITES).find(|it| part_of(it, whole).is_none()) {
         let at = mount.target.as_deref().unwrap_or("an unknown path");
-        format!("what is mounted at {at} is not read: looptax reads only single files from this folder")
+        format!(
+            "looptax does not read the files that are mounted at {at}: it reads only single files from the \
+            Compose file's folder"
+        )
     } else {
         return Ok(());
     };

@@ -75,8 +75,10 @@ pub(super) fn includes(text: &str) -> Option<Problem> {
         _ => None,
     });
     let files: Vec<&str> = files.filter(|it| !is_theirs(it)).take(MOST_INCLUDES).collect();
-    let what =
-        format!("looptax does not follow its `include` directives; pass such a file itself: {}", files.join(", "));
+    let what = format!(
+        "looptax does not follow `include` directives of nginx; pass an included file itself: {}",
+        files.join(", ")
+    );
     (!files.is_empty()).then_some(Problem { line: None, what })
 }
 

@@ -20,7 +20,7 @@ pub use statements::with_password;
 use statements::{ACCOUNT, granted, missing_rights, quoted, rows_of, twin};
 pub use undo::{AccountState, AccountStatement, Undo};
 
-const HOW: &str = "logged in over both, and ran SELECT CURRENT_USER() and SHOW GRANTS";
+const HOW: &str = "logged in over TCP and over the socket, and ran SELECT CURRENT_USER() and SHOW GRANTS";
 
 /// Checks whether both transports have the same account. If not, checks whether the two accounts have the same rights,
 /// on the database if one is named. Also checks TLS and cached passwords.
@@ -62,7 +62,7 @@ fn same_account(
     accounts: &[MysqlAccount],
 ) -> Point {
     if let Some(why) = &tcp.database_refusal {
-        let what = format!("over TCP the login works only without the database: {why}");
+        let what = format!("over TCP the login works only if no database is given: {why}");
         return point(PointCode::AccountUnknown, Outcome::Unknown, what)
             .with_next("check user and database: the client cannot log in today");
     }
@@ -75,14 +75,18 @@ fn same_account(
         ),
         (Some(why), Some(other)) => {
             let is_asked = |it: &&Refusal| it.code == ASKS_SYSTEM_CODE;
-            let what = format!("the login fails over both, so the account cannot be checked: {}", why.words);
+            let what = format!(
+                "the login fails over TCP and over the socket, so looptax cannot check the account: \
+                {}",
+                why.words
+            );
             let point = point(PointCode::AccountUnknown, Outcome::Unknown, what);
             match [why, other].into_iter().find(is_asked) {
                 Some(_) => point.with_next(system_is_asked(user)),
                 // The error is not from the server: looptax itself cannot continue the login.
                 None if why.code.is_empty() && other.code.is_empty() => point.with_next(
-                    "log in over the socket with the application's own driver, or with the server's own client: they \
-                     may support what looptax does not",
+                    "log in over the socket with the application's own driver, or with the server's own client: \
+                     they may support logins that looptax does not",
                 ),
                 None => point.with_next(
                     "check user, password (LOOPTAX_PASSWORD) and database: the server's message shows which is wrong",
@@ -108,7 +112,7 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         ASKS_SYSTEM_CODE if there || tcp.server == Server::Mysql => (SocketRow::AsksSystem, ASKS_SYSTEM),
         ASKS_SYSTEM_CODE if !accounts.is_empty() => (SocketRow::Absent, "there is no such account"),
         ASKS_SYSTEM_CODE => (SocketRow::MayAskSystem, MADE_OR_ASKS_SYSTEM),
-        "3118" | "4151" => (SocketRow::Locked, "it is locked; ask why before you unlock it"),
+        "3118" | "4151" => (SocketRow::Locked, "the account is locked; ask why before you unlock it"),
         "1820" | "1862" => (SocketRow::Expired, CHANGED),
         // Another error, such as too many connections or a limit: the login may succeed at another time.
         _ => {
@@ -155,12 +159,15 @@ fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[My
     let account = quoted(user, "localhost");
     // If all rows of this user name are known, none of these rows is the cause.
     let (cause, row) = if accounts.is_empty() {
-        (format!("the anonymous account ''@'localhost', or {account} with another password, comes"), SocketRow::Unknown)
+        (
+            format!("the anonymous account ''@'localhost', or {account} with another password, takes precedence"),
+            SocketRow::Unknown,
+        )
     } else {
-        ("the anonymous account ''@'localhost' comes".to_owned(), SocketRow::Absent)
+        ("the anonymous account ''@'localhost' takes precedence".to_owned(), SocketRow::Absent)
     };
     let what = format!(
-        "`{}` logs in over TCP and would match localhost too, but {cause} before it; over the socket the server \
+        "`{}` logs in over TCP and would match localhost too, but {cause} over it; over the socket the server \
          answers: {}",
         tcp.account, why.words
     );
@@ -194,7 +201,7 @@ fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
 fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &MysqlLogin) -> Point {
     let is_one = tcp.account == unix.account;
     let who = if is_one {
-        format!("the account is `{}` over both", unix.account)
+        format!("the account is `{}` over TCP and over the socket", unix.account)
     } else {
         format!("over the socket the account is `{}`, over TCP `{}`", unix.account, tcp.account)
     };
@@ -226,20 +233,23 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     let more = missing_rights(unix, tcp, None, true);
     let less_elsewhere = missing_rights(tcp, unix, database, false);
     if unix.asks_system && !tcp.asks_system {
-        let words = "two accounts, and for the first the server checks the system user instead of a password";
+        let words = "two accounts, and for the socket's account the server checks the system user instead of a \
+            password";
         note(PointCode::AccountGetsMore, words.to_owned())
     } else if !more.is_empty() {
-        let words = format!("the first may do all that the second may, and more: {}", of_it(more));
+        let words =
+            format!("over the socket the account has all the rights that it has over TCP, and more: {}", of_it(more));
         note(PointCode::AccountGetsMore, words)
     } else if !less_elsewhere.is_empty() {
         let database = database.unwrap_or_default();
         let words = format!(
-            "on `{database}` the first may do all that the second may, but less elsewhere: {}",
+            "over the socket the account has all the rights on `{database}` that it has over TCP, but fewer \
+            elsewhere: {}",
             of_it(less_elsewhere)
         );
         note(PointCode::AccountDiffers, words)
     } else if is_one {
-        let what = format!("`{}` over both, with the same rights", unix.account);
+        let what = format!("`{}` over TCP and over the socket, with the same rights", unix.account);
         point(PointCode::AccountSame, Outcome::Pass, what)
     } else {
         let words = "two accounts with the same rights; change a password in both";
@@ -258,8 +268,8 @@ fn hidden_rows(
     let tables = lost.iter().take(MOST_TABLES);
     let shown = tables.map(|((schema, table), rights)| format!("{} on {schema}.{table}", list(rights)));
     let what = format!(
-        "{who}: the first lacks {}, because of rows of another account that applies there ({}@'%', or the anonymous \
-         account)",
+        "{who}: over the socket it lacks {}, because of rows of another account that applies there ({}@'%', or the \
+         anonymous account)",
         shown.collect::<Vec<_>>().join("; "),
         tcp.account.split('@').next().unwrap_or_default()
     );
@@ -307,14 +317,15 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     let what = if tcp.account == unix.account {
         format!("`{}` has different rights over the socket{refusal}", unix.account)
     } else {
-        format!("{who}: two accounts, and the first lacks rights{refusal}")
+        format!("{who}: two accounts, and the socket's account lacks rights{refusal}")
     };
     let hidden = { missing.iter() }.find_map(|it| Some((it, unix.rights.hides(it)?)));
     if let Some((statement, row)) = hidden {
         return point(PointCode::RightsHidden, Outcome::Fail, what).with_next(format!(
-            "it lacks `{}`, and such a grant would have no effect: while a role is in use, MySQL applies the first \
-             matching pattern in the order of their letters, and `{row}` comes before; as an administrator, grant the \
-             missing rights on `{row}` (which widens it there), or revoke the rights on `{row}`",
+            "the account lacks `{}`, and such a grant would have no effect: while a role is in use, MySQL applies \
+             only the alphabetically first pattern that matches, which is `{row}`; as an administrator, grant the \
+             missing rights on `{row}` (which also grants them on everything else that matches `{row}`), or revoke \
+             the rights on `{row}`",
             statement.replace(ACCOUNT, &unix.account)
         ));
     }
@@ -322,8 +333,8 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     let (name, host) = unix.account.rsplit_once('@').unwrap_or_default();
     if name.is_empty() && !user.is_empty() {
         let next = format!(
-            "on the socket the anonymous account ''@'{host}' takes precedence over yours; your own account for \
-             localhost takes precedence over it. {RUN}"
+            "on the socket the anonymous account ''@'{host}' takes precedence over yours; an account of your own \
+             for localhost takes precedence over the anonymous account. {RUN}"
         );
         // The new account takes precedence over 'user'@'%', because its host is more specific.
         let steps = twin(user, tcp, SocketRow::Unknown);
@@ -361,14 +372,14 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
     let account = quoted(name, host);
     // The driver uses TLS over TCP. This does not show whether the driver can use TLS on a socket.
     let (outcome, driver) = if tcp.needs_tls && unix.needs_tls {
-        (Outcome::Unknown, "; the driver uses TLS over TCP, but not every driver does on a socket")
+        (Outcome::Unknown, "; the driver uses TLS over TCP, but not every driver uses TLS on a socket")
     } else {
         (Outcome::Fail, "")
     };
     let what = format!("{account} demands TLS ({kind}), on the socket too{driver}");
     let next = format!(
-        "allow its logins without TLS, which applies to {whom}, or use a driver that does TLS on the socket too and \
-         keeps paying for it; run as an administrator"
+        "allow this account's logins without TLS, which applies to {whom}, or use a driver that uses TLS on the \
+         socket too, and keep paying for TLS; run as an administrator"
     );
     let step = format!("ALTER USER {account} REQUIRE NONE;");
     let point = Point::new(Topic::Tls, PointCode::AccountDemandsTls, outcome, what, how);
@@ -398,7 +409,7 @@ fn cold_cache((tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]
         )
         .with_next(
             "restart a server that is not in use, and try the driver right afterwards: the restart empties the \
-             server's password cache (FLUSH PRIVILEGES does not empty that of MySQL 9.7)",
+             server's password cache (FLUSH PRIVILEGES does not empty the cache of MySQL 9.7)",
         )
     })
 }
@@ -472,14 +483,14 @@ mod tests {
             "GRANT SELECT ON `shop`.* TO 'app'@'localhost';",
         );
         check(&refused(), &login("app@localhost", &[]), Outcome::Note, "over TCP the server answers");
-        check(&refused(), &refused(), Outcome::Unknown, "fails over both");
+        check(&refused(), &refused(), Outcome::Unknown, "fails over TCP and over the socket");
     }
 
     #[test]
     fn an_account_for_any_host_that_the_socket_refuses_is_hidden_by_a_closer_one() {
         let tcp = login("app@%", &["GRANT SELECT ON `shop`.* TO `app`@`%`"]);
         let words = "would match localhost too, but the anonymous account ''@'localhost', or 'app'@'localhost' with \
-                     another password, comes before it";
+                     another password, takes precedence over it";
         check(&tcp, &refused(), Outcome::Fail, words);
         check(&tcp, &refused(), Outcome::Fail, "DROP USER ''@'localhost'");
         check(&tcp, &refused(), Outcome::Fail, "CREATE USER IF NOT EXISTS 'app'@'localhost'");
@@ -538,7 +549,7 @@ mod tests {
         };
         let tcp = login("127.0.0.1", "sh\\_p", "SELECT");
         let unix = login("localhost", "%", "INSERT");
-        check(&tcp, &unix, Outcome::Fail, "`%` comes before");
+        check(&tcp, &unix, Outcome::Fail, "which is `%`");
         let point = mysql_account(("app", None), &tcp, &unix, &[]).remove(0);
         assert_eq!((point.code, point.steps.len()), (PointCode::RightsHidden, 0));
     }

@@ -196,10 +196,11 @@ impl Difference<'_> {
     /// Describes the difference, for the file at `path`.
     pub fn words(&self, path: &str) -> String {
         match self {
-            Self::Unread(number) => format!("line {number} of {path} was not understood"),
-            Self::Empty => format!("{path} has no rules, and no server accepts that"),
+            Self::Unread(number) => format!("looptax cannot parse line {number} of {path}"),
+            Self::Empty => format!("{path} has no rules, and no server accepts such a file"),
             Self::Open(line) => format!(
-                "line {} of {path} is `{}`, and looptax cannot see from outside which users that means",
+                "line {} of {path} is `{}`, and looptax cannot determine from outside the server which users match \
+                this line",
                 line.number,
                 line.shown()
             ),
@@ -209,7 +210,10 @@ impl Difference<'_> {
                     None => "no line allows a login".to_owned(),
                 };
                 let (tcp, local) = (side(*tcp), side(*local));
-                format!("in {path}, for {whose}: over TCP {tcp}, and over the socket {local}, so the result may differ")
+                format!(
+                    "in {path}, for {whose}: over TCP {tcp}, and over the socket {local}, so a login may end \
+                    differently"
+                )
             }
             Self::Long => format!("{path} has too many names to compare"),
         }
@@ -307,7 +311,7 @@ mod tests {
             "host all all db.example.org scram-sha-256",
         ] {
             let text = format!("{line}\nlocal all all scram-sha-256\n{HOST}");
-            check(&text, Some("cannot see from outside"));
+            check(&text, Some("cannot determine from outside"));
         }
         for line in [
             "include other.conf",
@@ -323,7 +327,7 @@ mod tests {
             "# \\\nlocal all all trust",
         ] {
             let text = format!("{line}\nlocal all all scram-sha-256\n{HOST}");
-            check(&text, Some("line 1 of F was not understood"));
+            check(&text, Some("looptax cannot parse line 1 of F"));
         }
     }
 
@@ -338,7 +342,7 @@ mod tests {
             ("md5", "scram-sha-256", Some("`local all all md5`")),
             ("peer", "scram-sha-256", Some("`local all all peer`")),
             ("trust", "reject", Some("`local all all trust`")),
-            ("ldap", "trust", Some("line 1 of F was not understood")),
+            ("ldap", "trust", Some("looptax cannot parse line 1 of F")),
         ] {
             let text = format!("local all all {local}\nhost all all samehost {tcp}");
             let hba = Hba::parse(&text);

@@ -46,8 +46,8 @@ fn of_refusal(login: Point, refusal: &Refusal, line: SocketLine) -> Point {
     }
     login
         .with_next(format!(
-            "the socket does not require the same of a login as TCP; to change that, put this line above the others in \
-             pg_hba.conf{}",
+            "pg_hba.conf has other rules for the socket than for TCP; to get the same rules, put this line above \
+             the others in pg_hba.conf{}",
             line.caution.unwrap_or_default()
         ))
         .with_steps(StepPlace::HbaLine, [line.text])

@@ -16,7 +16,7 @@ const PEERS: &str = "; clients that log in over the socket today as the system u
 /// Makes the point about the line that decides a login over the socket, compared with TCP. `tcp` is the client's
 /// current address, and `system_user` the name of the user that the client runs as.
 pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system_user: &str, file: &str) -> Point {
-    let how = format!("read {file}, as the file is now");
+    let how = format!("read {file} in its present state");
     let point = |code, outcome, what: String| Point::new(Topic::Hba, code, outcome, what, how.clone());
     let (local, is_unsure) = hba.decides(database, user, None);
     let add = |point: Point| {
@@ -28,7 +28,7 @@ pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system
         let others = line.caution.as_deref().unwrap_or(others);
         point
             .with_next(format!(
-                "put this line above the others in {file}: with it the client logs in as over TCP{others}"
+                "put this line above the others in {file}: with this line the client logs in as over TCP{others}"
             ))
             .with_steps(StepPlace::HbaLine, [line.text])
             .with_steps(StepPlace::Sql, [RELOAD])
@@ -73,8 +73,8 @@ pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system
             ),
         )
         .with_next(format!(
-            "to ask for a password (which the role must have: ALTER ROLE \"{user}\" PASSWORD '…'), put `local  {}  \
-             {}  scram-sha-256` above it",
+            "to ask for a password (which the role must have: ALTER ROLE \"{user}\" PASSWORD '…'), put \
+             `local  {}  {}  scram-sha-256` above that line",
             quoted(database),
             quoted(user)
         )),

@@ -34,9 +34,12 @@ pub fn unit_points(unit: &UnitSettings, socket: &str) -> Vec<Point> {
         let what = format!("`{line}` in the unit hides {socket} from its program");
         let is_temporary = line.starts_with("PrivateTmp") || line.starts_with("DynamicUser");
         let next = if is_temporary {
-            "let the server make its socket below /run, which both see".to_owned()
+            "configure the server to make its socket below /run, which both programs see".to_owned()
         } else {
-            format!("add BindPaths={folder} to the unit, or let the server make its socket elsewhere below /run")
+            format!(
+                "add BindPaths={folder} to the unit, or configure the server to make its socket in another \
+                folder below /run"
+            )
         };
         points.push(point(PointCode::UnitHidesSocket, what, next));
     }

@@ -411,7 +411,7 @@ fn what_is_not_understood_is_left_to_people_with_the_reason() {
         ("", "volumeMounts:\n- name: a\n  mountPath: /run/mysqld\n  subPath: x", "", "", "something else at"),
         ("", "volumeMounts:\n- name: c\n  mountPath: /etc/mysql/conf.d", "", "", "its own configuration"),
         ("", "command: [sh, -c, mysqld]", "", "", "`command`"),
-        ("", "args: [--socket=/x]", "", "", "may set where its socket is"),
+        ("", "args: [--socket=/x]", "", "", "may set the place of its socket"),
         ("<<: {a: b}", "", "", "", "not written in separate plain lines"),
         ("", "", "volumes: []", "", "the volumes of `the Pod`"),
         ("", "", "volumes:\n- name: sockets-db\n  emptyDir: {}", "", "a volume `sockets-db` already"),
@@ -455,7 +455,11 @@ fn what_a_pod_has_is_taken_and_what_it_loses_is_said() {
         .replace("value: 127.0.0.1", "value: localhost:/var/run/mysqld/mysqld.sock");
     assert_eq!(new, Some(expected));
     let restart = |shares: &[Option<Result<Share, String>>]| shares[0].clone().unwrap().unwrap().restart;
-    assert!(restart(&shares).contains("keeps its data in /var/lib/mysql"), "{}", restart(&shares));
+    assert!(
+        restart(&shares).contains("mounts /var/lib/mysql, where the server keeps its data"),
+        "{}",
+        restart(&shares)
+    );
     let claim = "volumes:\n- name: data\n  persistentVolumeClaim: {claimName: d}";
     let text = pod("", "volumeMounts:\n- name: data\n  mountPath: /var/lib/mysql", claim, "");
     let restart = restart(&edited(&text).1);

@@ -417,7 +417,7 @@ fn a_file_that_one_service_takes_is_edited_and_one_that_several_take_is_not() {
 #[test]
 fn a_file_that_is_not_followed_is_said() {
     for (app, files, words) in [
-        ("    env_file: a.env\n", &[][..], "the `env_file` a.env, which is not there"),
+        ("    env_file: a.env\n", &[][..], "the `env_file` a.env, which does not exist"),
         ("    env_file: ../a.env\n", &[], "not below the Compose file's folder"),
         ("    env_file: ${E}\n", &[], "not a plain path"),
         ("    env_file: [{path: a.env, format: raw}]\n", &[("a.env", ENV)], "not a plain path"),
@@ -487,7 +487,7 @@ fn what_others_may_take_stays_and_the_own_environment_wins() {
     // looptax never copies a whole address that is in a Secret.
     let url = "        envFrom: [{secretRef: {name: s}}]\n";
     let why = pod(url, &format!("{secret}---\n")).edited().unwrap_err();
-    assert!(why.contains("without writing its secrets"), "{why}");
+    assert!(why.contains("without writing the secrets"), "{why}");
 }
 
 #[test]

@@ -76,8 +76,8 @@ pub(crate) fn find(name: &str) -> Result<&'static Callable, ParseFault> {
     if is("permute") {
         return Err(ParseFault::Refused {
             what: "permute()",
-            because: "its results would differ from pgbench's",
-            instead: "use abs(hash(:r)) % :size, which scatters values too, with some collisions",
+            because: "the function's results would differ from pgbench's",
+            instead: "use abs(hash(:r)) % :size, which also scatters values, with some collisions",
         });
     }
     if is("debug") {

@@ -142,7 +142,7 @@ fn comment(it: &Connection) -> String {
         Ends::Tcp { other, .. } => other.to_string(),
     };
     let (client, server) = if it.side == Side::Client { (own, other) } else { (other, own) };
-    let old = if it.is_old { "; it may have begun before the capture" } else { "" };
+    let old = if it.is_old { "; the connection may have begun before the capture" } else { "" };
     let end = if it.side == Side::Client { "client" } else { "server" };
     format!("client {client}, server {server}, over {}; captured in the {end}{old}", way(&it.asked()))
 }

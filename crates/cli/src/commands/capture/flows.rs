@@ -144,8 +144,8 @@ impl Flows {
         }
         let number = self.interfaces.len() as u32;
         let description = match asked {
-            Asked::Unix { .. } => "a Unix socket: addresses and ports of its packets are invented",
-            Asked::Tcp { .. } => "TCP data as programs send and receive it, not the packets of the network",
+            Asked::Unix { .. } => "a Unix socket: looptax invented the addresses and ports of the packets",
+            Asked::Tcp { .. } => "TCP data as programs send and receive it, not as packets of the network",
         };
         self.file.append(|out| packets::interface(out, &way(asked), description))?;
         self.interfaces.insert(asked.clone(), number);

@@ -102,8 +102,8 @@ fn follow(
 fn chosen(args: &CaptureArgs) -> Result<Chosen, Failure> {
     if args.pid.is_empty() && args.server.is_empty() && args.socket.is_empty() {
         return Err(Failure::usage(
-            "-w needs a choice of connections to read",
-            "choose with --pid PID, --server 127.0.0.1:3306 or --socket PATH; `looptax find` lists them",
+            "-w needs an option that chooses the connections to read",
+            "choose with --pid PID, --server 127.0.0.1:3306 or --socket PATH; `looptax find` lists servers and clients",
         ));
     }
     if let Some(pid) = args.pid.iter().find(|it| process(**it).is_none()) {
@@ -180,8 +180,8 @@ fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Fa
             continue;
         }
         let what = match (server, protocol) {
-            (Some(_), Some(protocol)) => format!("cannot tell the logins of {}", protocol.title()),
-            (Some(server), None) => format!("cannot tell the logins of {}", server.name()),
+            (Some(_), Some(protocol)) => format!("cannot separate the logins of {}", protocol.title()),
+            (Some(server), None) => format!("cannot separate the logins of {}", server.name()),
             (None, _) => {
                 return Err(Failure::usage(
                     format!("no server of a kind that looptax knows listens at {name}"),
@@ -190,7 +190,7 @@ fn require_known_logins(args: &CaptureArgs, servers: &[Server]) -> Result<(), Fa
             }
         };
         return Err(Failure::usage(
-            format!("looptax {what} at {name} from its other bytes"),
+            format!("looptax {what} at {name} from the other bytes"),
             "--with-logins writes all bytes, passwords included",
         ));
     }
@@ -219,20 +219,21 @@ fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), 
         return Ok(());
     }
     let logins = if args.with_logins {
-        "This includes the passwords of logins."
+        "The data includes the passwords of logins."
     } else {
-        "It leaves out the passwords of logins, but not passwords within statements."
+        "looptax leaves out the passwords of logins, but not passwords within statements."
     };
     let end = if time.is_some() { "after the time of --for" } else { "at Ctrl-C" };
     let question = format!(
-        "looptax reads what the chosen connections send and receive, including statements and results in clear text, \
-         and writes it to {}, which only you can read. {logins} It stops {end}, or when the file has {}. Go ahead?",
+        "looptax reads all data that the chosen connections send and receive, including statements and results in \
+         clear text, and writes the data to {}, which only you can read. {logins} looptax stops {end}, or when the \
+         file has {}. Go ahead?",
         path.display(),
         size(args.max),
     );
     if !terminal::can_ask() {
         return Err(Failure::usage(
-            "-w writes the contents of connections, and without a terminal looptax cannot ask you first",
+            "-w writes the contents of connections, and without a terminal looptax cannot ask you for agreement",
             "add --yes to agree",
         ));
     }
@@ -247,9 +248,9 @@ fn agree(path: &Path, args: &CaptureArgs, time: Option<Duration>) -> Result<(), 
 
 fn refused(error: Refused) -> Failure {
     let hint = match error {
-        Refused::Rights => "run it as root",
+        Refused::Rights => "run looptax as root",
         Refused::Processor => "tcpdump reads connections over TCP",
-        _ => "`looptax find` shows servers and clients without it; tcpdump reads connections over TCP",
+        _ => "`looptax find` shows servers and clients without this right; tcpdump reads connections over TCP",
     };
     Failure::new(error).with_hint(hint)
 }

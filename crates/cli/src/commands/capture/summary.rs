@@ -28,17 +28,17 @@ pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &Cap
     line(
         written.n_unfollowed > 0,
         format!(
-            "left out completely: {}, because looptax cannot tell their logins from other bytes; --with-logins \
-             includes them",
+            "left out completely: {}, because looptax cannot separate their logins from other bytes; --with-logins \
+             includes these connections",
             counted(written.n_unfollowed, "connection")
         ),
     );
     line(
         written.n_unknown > 0 && !args.with_logins,
         format!(
-            "{} were left out because they may belong to a login. They are from connections whose protocol looptax \
-             does not follow, from connections that began before the capture (until their second request), or follow \
-             missing bytes",
+            "{} were left out because they may belong to a login. These bytes are from connections whose protocol \
+             looptax does not follow, from connections that began before the capture (until their second request), \
+             or come after missing bytes",
             counted(written.n_unknown, "byte")
         ),
     );
@@ -58,12 +58,12 @@ pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &Cap
     line(
         written.n_encrypted > 0,
         format!(
-            "encrypted: {}; the file has their encrypted bytes, and Wireshark needs the keys",
+            "encrypted: {}; the file contains the encrypted bytes, and Wireshark needs the keys",
             counted(written.n_encrypted, "connection")
         ),
     );
     let ports = written.decode_as.iter().map(|(port, name)| format!(" -d tcp.port=={port},{name}"));
-    line(true, format!("to read it: tshark -r {}{}", path.display(), ports.collect::<String>()));
+    line(true, format!("to read the file: tshark -r {}{}", path.display(), ports.collect::<String>()));
     text
 }
 

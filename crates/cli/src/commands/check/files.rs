@@ -41,7 +41,7 @@ impl SourceFiles {
     fn add_folder(&mut self, folder: &Path) -> Result<(), Failure> {
         let tree = source_tree(folder, MOST_FILE_BYTES).map_err(|error| {
             let words = format!("cannot read `{}`: {error}", folder.display());
-            Failure::usage(words, "run it as a user who may read it")
+            Failure::usage(words, "run looptax as a user who may read the file")
         })?;
         // The patterns match whole paths: if the folder is `config`, they must still match config/database.yml.
         let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());

@@ -30,7 +30,7 @@ impl<'a> Target<'a> {
             several if several.iter().any(|it| process(it).is_some() || address(it).is_some()) => {
                 return Err(Failure::usage(
                     "several targets have to be files or folders",
-                    "check a URL or a process on its own",
+                    "check a URL or a process in a separate command",
                 ));
             }
             several => return Ok(Self::Files(several)),

@@ -25,7 +25,7 @@ pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), F
         Some(_) if destination.has_password() => {
             return Err(Failure::usage(
                 "the URL contains a password, and --password-file contains another one",
-                "use only one of the two",
+                "pass the password in only one of the two places",
             ));
         }
         Some(path) => Some(secret_in(path)?),
@@ -64,7 +64,7 @@ pub(crate) fn caution(destination: &Destination, terminal: Terminal) {
 pub(super) fn secret_in(path: &Path) -> Result<String, Failure> {
     let bytes = key_in(path, 1)?;
     String::from_utf8(bytes)
-        .map_err(|_| Failure::new(format!("cannot use the secret in `{}`: it is not text", path.display())))
+        .map_err(|_| Failure::new(format!("cannot use the secret in `{}`: the secret is not text", path.display())))
 }
 
 /// Returns the contents of a key file, which may be any bytes; fails if there are fewer than `least_bytes`.
@@ -81,7 +81,7 @@ pub(super) fn key_in(path: &Path, least_bytes: usize) -> Result<Vec<u8>, Failure
     match bytes.len() {
         0 => Err(failed("it is empty".to_owned())),
         n if n < least_bytes => Err(failed(format!(
-            "it has {n} bytes, and a key needs at least {least_bytes}: `head -c 32 /dev/urandom` makes a key"
+            "the secret has {n} bytes, but a key needs at least {least_bytes}: `head -c 32 /dev/urandom` makes a key"
         ))),
         _ => Ok(bytes),
     }
@@ -108,7 +108,7 @@ fn usual_spool() -> Result<PathBuf, Failure> {
     let state = state.ok_or_else(|| {
         Failure::usage(
             "looptax has no place for the spool: neither XDG_STATE_HOME nor HOME is set",
-            "choose one with --spool FOLDER",
+            "choose a folder with --spool FOLDER",
         )
     })?;
     Ok(state.join("looptax/spool"))

@@ -70,8 +70,8 @@ fn result(call: &Call, heard: &Heard) -> Value {
     };
     let within = call.within.as_secs();
     let cut = match heard.cut {
-        Some(Cut::Time) => format!("stopped after its time limit of {within} s"),
-        Some(Cut::Size) => format!("stopped: its result has more than {MOST_RESULT_BYTES} bytes"),
+        Some(Cut::Time) => format!("stopped after the time limit of {within} s"),
+        Some(Cut::Size) => format!("stopped: the result has more than {MOST_RESULT_BYTES} bytes"),
         Some(Cut::Stopped) => "stopped by its client".to_owned(),
         None if value.is_none() && heard.code.is_none() => "ended by a signal".to_owned(),
         None => String::new(),

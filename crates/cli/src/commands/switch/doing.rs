@@ -80,7 +80,7 @@ impl Doing<'_> {
         if is_silent && !self.args.yes {
             return Err(Failure::usage(
                 "without a terminal looptax cannot ask you",
-                "--yes does it without asking; --dry-run only shows what looptax would do",
+                "pass --yes to agree in advance, or --dry-run to see only what looptax would do",
             ));
         }
         Ok(())

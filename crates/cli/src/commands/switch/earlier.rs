@@ -92,7 +92,7 @@ fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     let reload = reload.map_or_else(String::new, |it| format!(" --reload '{it}'"));
     Err(Failure::usage(
         format!(
-            "{} gives up its socket when it restarts, so the application has to read its old file before that",
+            "{} gives up its socket when it restarts, so the application has to read its old file before the restart",
             of.name
         ),
         format!("to undo both: looptax switch --undo {} --yes --restart{reload}", switch.id),
@@ -132,10 +132,10 @@ fn still_over_the_socket(switch: &Switch) -> SwitchStep {
         told.next_back()
     };
     let then = reload_of(switch).or_else(told);
-    let then = then.map_or_else(String::new, |it| format!("; at the switch the step was: {it}"));
+    let then = then.map_or_else(String::new, |it| format!("; the step at the time of the switch was: {it}"));
     SwitchStep {
         code: StepCode::ReloadByHand,
-        words: format!("reload the application; it uses the socket until then{then}"),
+        words: format!("reload the application; until then the application uses the socket{then}"),
     }
 }
 
@@ -154,7 +154,7 @@ fn refuse_undone(listed: &ListedSwitch, others: &[Switch]) -> Result<(), Failure
     }
     let hint = match others.last() {
         Some(it) => format!("the last switch in effect is {} ({}): looptax switch --undo {}", it.id, it.title, it.id),
-        None => "no other switch is in effect; looptax switch --list shows all".to_owned(),
+        None => "no other switch is in effect; looptax switch --list shows all switches".to_owned(),
     };
     Err(Failure::usage(format!("{} is undone already", listed.id), hint))
 }
@@ -172,7 +172,7 @@ fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs
         return Ok(());
     }
     Err(Failure::usage(
-        format!("{} was made before {}, whose application may need it", switch.id, later.join(", ")),
+        format!("the switch {} is older than {}, whose application may need it", switch.id, later.join(", ")),
         "undo the later switches first, or use --force",
     ))
 }
@@ -194,7 +194,7 @@ fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     if args.yes || !is_of_application(switch) {
         return None;
     }
-    terminal::agrees(&format!("Run `{command}` afterwards, as at the switch?")).then_some(command)
+    terminal::agrees(&format!("Run `{command}` afterwards, as at the time of the switch?")).then_some(command)
 }
 
 /// Writes the files that have not been written yet.
@@ -218,7 +218,7 @@ pub(super) fn finish(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<
     outputs::show(&listed, &args.json, || {
         report::switches(std::slice::from_ref(&listed), terminal.style())
             + &restart_first(&switch)
-            + "reload the application, and check with `looptax find` whether it has moved\n"
+            + "reload the application, and check with `looptax find` which transport it uses\n"
     })?;
     Ok(Exit::Invalid)
 }
@@ -250,7 +250,7 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
     for switch in all.into_iter().filter(is_open) {
         let (id, is_fix) = (switch.id.clone(), switch.fix.is_some());
         let how = if is_fix {
-            format!("`looptax switch --undo {id} --admin DSN` undoes it")
+            format!("`looptax switch --undo {id} --admin DSN` undoes the switch")
         } else {
             format!("`looptax switch --undo {id}` puts the old files back; `--finish {id}` writes the remaining files")
         };

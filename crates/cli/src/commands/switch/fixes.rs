@@ -78,7 +78,7 @@ fn refuse_unnamed(planned: &Planned, args: &SwitchArgs) -> Result<(), Failure> {
     } else {
         format!("pass {}; nothing was changed", names.join(" or "))
     };
-    Err(Failure::usage("looptax fixes nothing before it knows the application", hint))
+    Err(Failure::usage("looptax has to know the application before it fixes anything", hint))
 }
 
 fn mend_account(
@@ -153,10 +153,10 @@ pub(super) fn offered(doing: Doing<'_>, plan: &Plan) -> String {
         let is_for = |protocol| { planned.found.address.as_ref() }.is_some_and(|it| it.protocol == protocol);
         let has = |place| has_step(planned, place);
         if is_for(Protocol::Mysql) && has(StepPlace::Sql) && !doing.args.fix_account {
-            text += "  or       --fix-account --admin DSN runs the statements; --undo reverts them\n";
+            text += "  or       --fix-account --admin DSN runs the statements; --undo reverts their changes\n";
         }
         if is_for(Protocol::Postgres) && has(StepPlace::HbaLine) && !doing.args.fix_hba {
-            text += "  or       --fix-hba writes the line and reloads the server; --undo reverts it\n";
+            text += "  or       --fix-hba writes the line and reloads the server; --undo removes the line\n";
         }
     }
     text

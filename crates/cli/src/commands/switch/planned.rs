@@ -73,7 +73,7 @@ pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
         if let Some(remark) = file.remarks.iter().find(|it| it.forbids) {
             let hint = match remark.code {
                 FileRemarkCode::RestartUnknown => "pass --restart='COMMAND', or print the lines with --patch",
-                _ => "change the file where it is made, or print the lines with --patch",
+                _ => "change the source that the file is generated from, or print the lines with --patch",
             };
             return Err(Failure::usage(format!("{} cannot be written: {}", file.path, remark.words), hint));
         }

@@ -65,7 +65,7 @@ fn not_two(record: &str, n_words: usize) -> Failure {
         n => format!("{n} words were given"),
     };
     Failure::usage(
-        format!("`{record}` is a record, and `why` compares two records, an earlier and a later one; {given}"),
+        format!("`{record}` is a record, and `why` compares an earlier record with a later record; {given}"),
         format!(
             "`looptax why {record} LATER` compares two records; `looptax show {record}` shows the layers of this \
             record"
@@ -84,7 +84,7 @@ fn refuse_options(typed: &[String]) -> Result<(), Failure> {
     };
     Err(Failure::usage(
         format!("{} {verb} not work with two records, because `why` only compares them", all.join(", ")),
-        "only --json works; `looptax show` makes pages, formats and call chains from one record",
+        "only --json works here; `looptax show` makes pages, formats and call chains from one record",
     ))
 }
 
@@ -93,7 +93,7 @@ fn sampled(word: &str, terminal: Terminal) -> Result<Record, Failure> {
     if record.comparisons.iter().all(|it| it.why.is_empty()) {
         return Err(Failure::usage(
             format!("`{word}` has no samples"),
-            "`looptax why TARGET -o FILE` writes such records; `looptax diff` compares everything else",
+            "`looptax why TARGET -o FILE` writes records of `why`; `looptax diff` compares all other records",
         ));
     }
     Ok(record)

@@ -28,7 +28,7 @@ fn r20_a_password_that_the_server_does_not_want_is_left_out() {
     let Some(server) = open_to_all() else { return };
     let url = format!("redis://{}", server.it.tcp);
     let run = check(&server, &url, &["-c", "1"]);
-    expect(&run, "login", "pass", &["works over both", "without LOOPTAX_PASSWORD"]);
+    expect(&run, "login", "pass", &["works over TCP and over the socket", "without LOOPTAX_PASSWORD"]);
     run.expect_code(0);
     let scratch = Scratch::new();
     let run = short(&scratch, &url, &[]).env("LOOPTAX_PASSWORD", "nobody-asked");
@@ -53,7 +53,7 @@ fn r20_a_process_on_a_redis_without_password_is_checked_with_a_login() {
     let scratch = Scratch::new();
     let pid = client.0.id().to_string();
     let run = looptax(&scratch, &["check", "--pid", &pid, "-c", "1", "--verbose"]);
-    assert!(run.stdout.contains("works over both"), "{}", run.stdout);
+    assert!(run.stdout.contains("works over TCP and over the socket"), "{}", run.stdout);
     assert!(!run.stdout.contains("USER@"), "{}", run.stdout);
 }
 

@@ -176,7 +176,7 @@ fn check_accounts(kind: Kind, server: &Server) {
             (&url("other"), Refused(at_localhost)),
             (&url("system"), Refused(at_localhost)),
             (&url("locked"), Refused(&["locked"])),
-            (&url("socket"), Refused(&["127.0.0.1", "may differ between socket and TCP"])),
+            (&url("socket"), Refused(&["127.0.0.1", "for socket and TCP may differ"])),
         ],
     );
 }

@@ -48,7 +48,7 @@ fn r20_a_stranger_finds_the_socket_whose_process_nobody_shows_him() {
     let run = Looptax::new(exe(), &scratch).uid(STRANGER).args(["check", &url, "-c", "1", "--json"]).run();
     run.expect_code(0);
     expect(&run, "server", "pass", &[]);
-    expect(&run, "same server", "pass", &["both lead to the same server"]);
+    expect(&run, "same server", "pass", &["TCP and the socket lead to the same server"]);
 }
 
 #[test]

@@ -151,7 +151,7 @@ fn r20_postgres_with_hostssl_alone_is_measured_and_checked_over_tls() {
     check_arms(&url, &["--socket", &socket], tls, "tcp is not measured");
     check_arms(&format!("{url}?sslmode=require"), &["--socket", &socket], tls, "demands TLS");
     let run = check(&server, &url, &["-c", "1"]);
-    expect(&run, "login", "pass", &["works over both"]);
+    expect(&run, "login", "pass", &["works over TCP and over the socket"]);
     expect(&run, "TLS", "unknown", &["only with TLS", "node-pg"]);
     run.expect_code(0);
 }
@@ -185,6 +185,6 @@ fn r20_redis_is_named_by_its_port_for_tls() {
     let url = format!("rediss://:{}@{tls}", server.password());
     check_arms(&url, &[], ["unix", "tls"], "demands TLS");
     let run = check(&server, &url, &["-c", "1"]);
-    expect(&run, "login", "pass", &["works over both"]);
+    expect(&run, "login", "pass", &["works over TCP and over the socket"]);
     run.expect_code(0);
 }

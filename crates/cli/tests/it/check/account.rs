@@ -105,7 +105,7 @@ fn tls_that_the_url_or_the_server_demands_is_told() {
         expect(&asked("channel_binding=require"), "login", "fail", &["`channel_binding=require`", "every connection"]);
         expect(&asked("require_auth=gss"), "login", "fail", &["`require_auth=gss`", "method is"]);
         expect(&asked("requirepeer=nobody"), "login", "fail", &["`requirepeer=nobody`", "runs as"]);
-        expect(&asked("sslsni=0&keepalives=0"), "login", "pass", &["works over both"]);
+        expect(&asked("sslsni=0&keepalives=0"), "login", "pass", &["works over TCP and over the socket"]);
     }
     if let Some(server) = Server::start(Kind::Mariadb) {
         let mut talk = server.talk();
@@ -187,7 +187,7 @@ fn a_login_that_fails_over_both_is_not_called_a_yes() {
         return;
     };
     let run = check(&server, &format!("mysql://nobody-there:x@{}/", server.it.tcp), &[]);
-    expect(&run, "account", "unknown", &["fails over both"]);
+    expect(&run, "account", "unknown", &["fails over TCP and over the socket"]);
     run.expect_code(3);
 }
 
@@ -200,9 +200,9 @@ fn r20_a_login_of_redis_that_may_ask_nothing_is_one_all_the_same() {
     // A connection begins in database 0, so clients do not select database 0.
     for database in ["", "0"] {
         let run = check(&server, &format!("redis://app:pw@{}/{database}", server.it.tcp), &[]);
-        expect(&run, "login", "pass", &["works over both"]);
+        expect(&run, "login", "pass", &["works over TCP and over the socket"]);
         if is_root() {
-            expect(&run, "same server", "pass", &["one process listens on both"]);
+            expect(&run, "same server", "pass", &["one process listens on the port and on the socket"]);
         }
         run.expect_code(0);
     }

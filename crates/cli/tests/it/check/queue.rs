@@ -263,9 +263,9 @@ fn r49_the_server_s_own_file_is_named_where_a_longer_queue_is_advised() {
     patience::wait_for("Redis", Duration::from_secs(10), || answered(&socket));
     let env = scratch.file(".env");
     fs::write(&env, format!("REDIS_URL=redis://127.0.0.1:{port}/0\n")).unwrap();
-    let named = format!("its own file is {}", own.display());
+    let named = format!("the server's own file is {}", own.display());
     check(&scratch, &[&format!("redis://127.0.0.1:{port}"), "-c", "30"], "backlog-short", &[&named]);
-    let command = format!("`looptax switch {} {} --restart` writes it there", env.display(), own.display());
+    let command = format!("`looptax switch {} {} --restart` also writes this setting", env.display(), own.display());
     check(&scratch, &[env.to_str().unwrap(), "-c", "30"], "backlog-short", &[&named, &command]);
 }
 

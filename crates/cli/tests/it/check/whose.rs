@@ -202,7 +202,7 @@ fn a_units_user_is_the_client() {
     run.expect_code(1);
     let words = run.words();
     assert!(words.contains("nobody (User= of the unit) has no"), "{words}");
-    assert!(!words.contains("root, which may reach more"), "{words}");
+    assert!(!words.contains("root, which may reach sockets"), "{words}");
     let path = write(&scratch, "other.service", &unit(&server, "User=nobody-there\n"));
     let run = looptax(&scratch, &["check", &path, "--json"]).run();
     assert_eq!(verdict(&run), "open", "{}", run.stdout);

@@ -224,7 +224,7 @@ fn what_somebody_wrote_after_a_switch_stays_when_it_is_put_back() {
     let meddle = format!("test -e meddled || {{ {meddle}; touch meddled; exit 1; }}");
     let app = app.reloaded_by(meddle);
     let run = app.while_visited(|| switch(&app, &[]).run());
-    expect_as_before(&app, &run, &before, "changes that others made since the switch stay");
+    expect_as_before(&app, &run, &before, "later changes by others stay");
 }
 
 #[test]
@@ -237,7 +237,7 @@ fn what_somebody_wrote_in_the_switchs_own_lines_stays_and_the_old_file_is_named(
     let app = app.reloaded_by(edit);
     let run = app.while_visited(|| switch(&app, &[]).run());
     run.expect_error(2, &["changed since"]);
-    if !run.words().contains("the old files are kept in") {
+    if !run.words().contains("the old files are in") {
         run.fail("it does not say where the old file is");
     }
     assert!(app.bytes() != before);

@@ -88,7 +88,7 @@ fn a_web_server_of_another_user_is_not_said_to_be_none_that_reads_the_file() {
     };
     shop.place.scratch.give_to(NOBODY);
     let run = shop.switching(&["--dry-run"]).uid(NOBODY).run();
-    run.expect_error(2, &["belongs to another user", "run it as root"]);
+    run.expect_error(2, &["belongs to another user", "run looptax as root"]);
 }
 
 #[test]
@@ -141,7 +141,7 @@ fn a_umask_of_gunicorn_that_keeps_the_web_server_out_is_found_before_anything_is
         let Some(shop) = Shop::open(front, &closed) else {
             return;
         };
-        shop.refused(&["mode 0700, so www-data cannot use it", "write umask = 0o007"]);
+        shop.refused(&["mode 0700, so www-data cannot use the socket", "write umask = 0o007"]);
     }
 }
 
@@ -154,7 +154,7 @@ fn a_mode_of_uwsgi_that_keeps_nginx_out_is_found_before_anything_is_written() {
     let Some(shop) = Shop::open(&NGINX_UWSGI, &closed) else {
         return;
     };
-    shop.refused(&["uWSGI does not run as root", "and www-data cannot use it", "chmod-socket = 666"]);
+    shop.refused(&["uWSGI does not run as root", "and www-data cannot use the socket", "chmod-socket = 666"]);
 }
 
 #[test]
@@ -325,10 +325,10 @@ fn programs_that_cannot_be_told_to_read_their_file_are_named_before_anything_is_
     let no_workers =
         Front { words: &["-db", "-f", "«folder»/global.cfg", "-f", "«folder»/haproxy.cfg"], ..HAPROXY };
     for (front, back, why) in [
-        (&NGINX_UWSGI, &no_master, "it runs without `master = true`"),
-        (&NGINX_UWSGI, &no_master_of_two, "it runs without `master = true`"),
+        (&NGINX_UWSGI, &no_master, "runs without `master = true`"),
+        (&NGINX_UWSGI, &no_master_of_two, "runs without `master = true`"),
         (&no_admin, &FPM, "has `admin off`"),
-        (&no_workers, &GUNICORN, "it was started without -W"),
+        (&no_workers, &GUNICORN, "was started without -W"),
     ] {
         let Some(shop) = Shop::open(front, back) else {
             continue;
@@ -408,7 +408,11 @@ fn servers_of_other_machines_at_the_same_port_stay_in_the_file() {
         return;
     };
     shop.follow(
-        ["+ server unix:«socket»", "sites/other line 7: looptax does not know where its pages go"],
+        [
+            "+ server unix:«socket»",
+            "sites/other line 7: looptax does not know which server gets the pages of this \
+            line",
+        ],
         ["    server 203.0.113.7:«behind_port» backup;\n    server unix:«socket»;\n", "\nbind = \"unix:«socket»\"\n"],
     );
 }

@@ -287,7 +287,7 @@ fn the_plan_has_the_lines_of_both_files_and_changes_nothing() {
     let page = shop.url("/");
     let run = shop.switching(&["--yes", "--url", &page]).run();
     run.expect_code(1);
-    let words = "--force writes it anyway";
+    let words = "--force writes the file anyway";
     assert!(run.stderr.contains(words), "{}", run.stderr);
     is_over.store(true, Ordering::Relaxed);
     other.join().unwrap();

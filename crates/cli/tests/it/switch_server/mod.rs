@@ -345,7 +345,7 @@ fn r49_pgpool_s_queue_is_said_as_the_kernel_has_it() {
     stays.expect_code(1);
     let words = stays.words();
     assert!(words.contains(&format!("too small for {n} connections")), "{words}");
-    assert!(words.contains("raise `net.core.somaxconn` (its socket uses at most 10,000 of it)"), "{words}");
+    assert!(words.contains("raise `net.core.somaxconn` (Pgpool-II's socket uses at most 10,000)"), "{words}");
     scene.expect_as_before();
 }
 

@@ -247,5 +247,5 @@ fn a_pool_of_php_fpm_says_as_whom_its_sessions_are_kept() {
     planned.expect_code(0);
     let line = format!("  + php_admin_value[session.save_path] = \"unix://{}?database=2\"", socket.display());
     assert!(planned.stdout.contains(&line), "{}", planned.stdout);
-    assert!(planned.words().contains("and www-data can reach it"), "{}", planned.stdout);
+    assert!(planned.words().contains("and www-data can reach this socket"), "{}", planned.stdout);
 }

@@ -54,13 +54,13 @@ fn an_application_that_ends_at_its_start_is_told_with_its_words() {
 
 #[test]
 fn an_application_that_is_not_there_is_told() {
-    let said = ["no-such-server", "is it installed"];
+    let said = ["no-such-server", "install the program"];
     refused(&[], &["no-such-server", "«http_port»"], &said);
 }
 
 #[test]
 fn an_application_that_is_no_program_is_told() {
-    refused(&[], &["./page.php"], &["page.php", "the right to execute it?"]);
+    refused(&[], &["./page.php"], &["page.php", "that you may execute it"]);
 }
 
 #[test]
@@ -84,7 +84,7 @@ fn an_application_that_ends_with_its_first_page_is_told() {
 #[test]
 fn a_page_that_hangs_is_told() {
     let script = page_after("sleep(60);");
-    let said = ["http://«http»/ is not answered", "allow more time for a page with --page-limit"];
+    let said = ["http://«http»/ does not answer", "allow more time for a page with --page-limit"];
     script_refused(&["--page-limit", "1s"], &script, 2, &said);
 }
 
@@ -93,7 +93,7 @@ fn a_page_that_hangs_in_the_middle_is_told() {
     let script = page_after(
         "$n = (int) @file_get_contents('n');\nfile_put_contents('n', $n + 1);\nif ($n >= 40) { sleep(60); }",
     );
-    let said = ["pages failed", "the first was http://«http»/", "the application's log may show the cause"];
+    let said = ["pages failed", "the first was http://«http»/", "the application's log, which may show the cause"];
     script_refused(&["--page-limit", "200ms"], &script, 3, &said);
 }
 
@@ -124,7 +124,7 @@ fn a_page_that_works_over_tcp_alone_is_told() {
     place.write(&[("page.php", &script)]);
     let said = [
         "http://«http»/ answers with status 500 over the socket, but works over TCP",
-        "`looptax check` says what the socket needs; nothing was changed",
+        "`looptax check` to see what the socket needs; nothing was changed",
     ];
     check(&(server, place), &[], &PHP, 2, &said);
 }
@@ -183,7 +183,7 @@ fn an_application_that_speaks_http2_alone_is_told() {
         return;
     };
     app.1.write(&[("http2.py", HTTP2)]);
-    let said = ["http://«http»/ is not answered", "HTTP/2", "make the application speak HTTP/1.1"];
+    let said = ["http://«http»/ does not answer", "HTTP/2", "make the application speak HTTP/1.1"];
     check(&app, &[], &["python3", "http2.py"], 2, &said);
 }
 
@@ -226,7 +226,7 @@ fn another_user_whom_the_socket_keeps_out_is_told() {
     };
     let folder = app.0.it.socket.parent().unwrap();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
-    let said = ["connections to mariadbd stayed on TCP in the socket's turns: ", "`looptax check` says"];
+    let said = ["connections to mariadbd stayed on TCP in the socket's turns: ", "`looptax check` to see"];
     check(&app, &["--user", "www-data"], &PHP, 2, &said);
 }
 

@@ -179,7 +179,7 @@ fn the_plan_of_a_site_starts_nothing_and_leaves_nothing() {
     let run = shop.trial("«folder»/sites/shop").run();
     run.expect_code(0);
     shop.expect_untouched(&before);
-    assert!(run.stderr.contains("it is on a socket already, and stays there"), "{}", run.stderr);
+    assert!(run.stderr.contains("the pool is on a socket already, and stays there"), "{}", run.stderr);
     assert_eq!(run.stderr.matches(": TCP and /").count(), 1, "only MariaDB moves: {}", run.stderr);
 }
 

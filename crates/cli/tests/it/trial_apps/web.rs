@@ -21,7 +21,7 @@ fn flipped_on_mariadb(server: &Server, place: &Place, per_page: u64, command: &[
     tried.contrast().expect_flipped(per_page, 1, heard);
     tried.expect_told(&[
         &format!("at {} -> {}", server.it.tcp, server.socket()),
-        "its pages open connections to mariadbd: one process",
+        "the application's pages open connections to mariadbd: one process",
         "over TCP over the socket the socket saves",
         &format!("connections per page: mariadbd {per_page}; moved: {n} of {n} in the socket's turns, 0 of"),
     ]);
@@ -54,7 +54,7 @@ fn django_that_connects_for_each_page_is_flipped() {
     let run = trial(&place, &[&server]).args(of_front_page(&place, &GUNICORN));
     let tried = Tried::expect_done(run.run(), &place);
     tried.contrast().expect_flipped(1, 1, log.heard());
-    tried.expect_told(&["its pages open connections to postgres: one process"]);
+    tried.expect_told(&["the application's pages open connections to postgres: one process"]);
 }
 
 /// Connections in the first look: it starts the application once, over TCP, and a start makes one connection.
@@ -77,7 +77,7 @@ fn node_with_a_pool_is_started_for_each_turn() {
     let n_epochs = tried.contrast().expect_restarted(6);
     assert_eq!(log.heard(), [2 * n_epochs, 2 * n_epochs + FIRST_LOOK]);
     tried.expect_told(&[
-        "it keeps its connections to mariadbd: the application is restarted for each turn",
+        "the application keeps its connections to mariadbd: the application is restarted for each turn",
         "over TCP over the socket the socket saves",
     ]);
 }

@@ -78,7 +78,7 @@ fn low_rate(settings: &Experiment, case: &Case) -> Option<String> {
         return None;
     }
     let share = if per_s <= 100.0 {
-        format!("; {per_s}% would mean that share of the rate that the slower arm can serve")
+        format!("; --rate {per_s}% would be a share of the rate that the slower arm can serve")
     } else {
         String::new()
     };
@@ -119,9 +119,9 @@ fn load_line(settings: &Experiment, target: &TargetPlan) -> String {
     let n_arms = target.cases.iter().map(|it| it.arms.len()).max();
     let n_open = most as usize * n_arms.unwrap_or_default();
     let ask = if most == 1 {
-        "one of them sends requests at a time".to_owned()
+        "one connection sends requests at a time".to_owned()
     } else {
-        format!("up to {most} of them send requests at a time")
+        format!("up to {most} connections send requests at a time")
     };
     let how = if target.cases.iter().all(|it| it.load.is_open()) {
         "at the given rate, if the server can serve it".to_owned()
@@ -161,12 +161,12 @@ fn placement_line(target: &TargetPlan) -> &'static str {
     match (target.hold, target.cases.iter().any(is_pinned)) {
         (_, false) => "cores: the server's threads stay where the scheduler puts them",
         (Hold::Pinned, true) => {
-            "cores: looptax keeps the server's threads that serve these connections, and no others, on one core (if it \
-             can identify them), and gives them their old cores back before the connections close"
+            "cores: looptax keeps only those threads of the server that serve these connections on one core (if it \
+             can identify the threads), and gives the threads their old cores back before the connections close"
         }
         (Hold::Followed | Hold::Unknown, true) => {
-            "cores: the server's threads stay where the scheduler puts them; looptax's client runs on their core, or \
-             on another core, and checks again before and after each slice"
+            "cores: the server's threads stay where the scheduler puts them; looptax's client runs on the thread's \
+             core, or on another core, and checks this before and after each slice"
         }
     }
 }
@@ -214,9 +214,9 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
     match spec {
         TargetSpec::Private(Kind::Echo) => "echo: a built-in server, started and stopped by looptax".to_owned(),
         TargetSpec::Private(Kind::Memcached) => format!(
-            "private memcached: serves a socket or TCP, not both, so two processes of each are started in a scratch \
-             folder, each filled with {} keys, stopped and removed; for every epoch looptax picks one of each at \
-             random",
+            "private memcached: a process serves a socket or TCP, not both, so looptax starts two processes for \
+             each transport in a scratch folder, fills each with {} keys, stops and removes them; for every epoch \
+             looptax picks one process of each transport at random",
             settings.rows
         ),
         TargetSpec::Private(Kind::Http) => {
@@ -226,12 +226,12 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
         TargetSpec::Private(kind) if kind.is_pooler() => {
             let behind = kind.facts().pools.unwrap_or(*kind);
             let ways = match over_tcp(*kind) {
-                Some(_) => "for one database and over its port for another",
-                None => "from one process and over its port from another",
+                Some(_) => "for one database and over the port for another",
+                None => "from one process and over the port from another",
             };
             format!(
-                "private {kind} in front of a private {behind} with {} rows: started in a scratch folder, stopped and \
-                 removed; it pools by {}, and reaches {behind} over its socket {ways}",
+                "private {kind} in front of a private {behind} with {} rows: started in a scratch folder, stopped \
+                 and removed; the pooler pools by {}, and connects to {behind} over the socket {ways}",
                 settings.rows,
                 settings.pool_mode.name()
             )
@@ -243,8 +243,8 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
         }
         TargetSpec::Private(Kind::Ferretdb) => format!(
             "private ferretdb: started in a scratch folder, filled with {} documents, stopped and removed; with \
-             SQLite it scans the documents to find one, so fewer --rows measure more of the transport and less of the \
-             search",
+             SQLite, FerretDB scans all documents to find one, so with fewer --rows the transport is a larger part \
+             of the result",
             settings.rows
         ),
         TargetSpec::Private(kind) => format!(
@@ -256,7 +256,7 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
             running.shown, settings.rows
         ),
         TargetSpec::Running(running) if running.protocol == Protocol::Http => format!(
-            "running {}: requests that page again and again, whatever the application does to serve it",
+            "running {}: requests that page again and again, with all that the application does for each request",
             running.shown
         ),
         TargetSpec::Running(running) => {

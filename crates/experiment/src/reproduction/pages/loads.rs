@@ -183,7 +183,7 @@ fn objection(page: &Page, transport: Transport, connecting: u32) -> Option<Strin
     if page.questions.checked_sub(connecting) != Some(page.queries) || page.queries != page.timed {
         return Some("counted a different number of queries than the server did".to_owned());
     }
-    page.has_object_cache.then(|| "came with an object cache, which answers instead of the database".to_owned())
+    page.has_object_cache.then(|| "used an object cache, which answers instead of the database".to_owned())
 }
 
 fn invalid(what: &str) -> Failure {

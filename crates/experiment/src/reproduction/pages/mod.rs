@@ -145,8 +145,9 @@ mod tests {
             how: "ended (exit status: 125)".to_owned(),
             log_tail: log_tail.to_owned(),
         };
-        let log = "[Note] ready\nerror: connections cannot be moved here\ncaused by: no seccomp\nhint: go on";
-        assert_eq!(why(&ended(log)), "connections cannot be moved here: no seccomp");
+        let log = "[Note] ready\nerror: looptax cannot move connections on this machine\ncaused by: no \
+            seccomp\nhint: go on";
+        assert_eq!(why(&ended(log)), "looptax cannot move connections on this machine: no seccomp");
         assert_eq!(why(&ended("[Note] ready")), "php-fpm ended (exit status: 125)");
     }
 }

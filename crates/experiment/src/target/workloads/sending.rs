@@ -27,7 +27,7 @@ const COMMAND_BYTES: u64 = 96;
 pub(super) fn check(workload: &Workload, protocol: Protocol, requests: &Requests) -> Result<(), Failure> {
     if matches!(workload, Workload::Dump { .. }) && requests.sent == Sent::Text {
         return Err(Failure::usage(
-            "--protocol does not apply to `dump`: it is always sent as text",
+            "--protocol does not apply to `dump`, which is always sent as text",
             "leave --protocol out",
         ));
     }
@@ -43,8 +43,8 @@ pub(super) fn check(workload: &Workload, protocol: Protocol, requests: &Requests
     let value_bytes = match workload {
         Workload::DumpValues { .. } if requests.pipeline > 1 => {
             return Err(Failure::usage(
-                "--pipeline does not apply to `dump`: it requests one value after another",
-                "use --value-size to choose their size",
+                "--pipeline does not apply to `dump`, which requests one value after another",
+                "use --value-size to choose the size of the values",
             ));
         }
         Workload::DumpValues { value_bytes, .. }
@@ -92,7 +92,7 @@ fn check_forms(workload: &Workload, protocol: Protocol, requests: &Requests) -> 
     if requests.pipeline > 1 && (is_sql || protocol == Protocol::Mongodb) {
         return Err(Failure::usage(
             format!(
-                "--pipeline {} does not apply to {}: {} is sent only after the previous answer",
+                "--pipeline {} does not apply to {}: looptax sends {} only after the previous answer",
                 requests.pipeline,
                 protocol.title(),
                 if is_sql { "a statement" } else { "a command" }
@@ -122,7 +122,8 @@ fn check_reconnect(workload: &Workload, protocol: Protocol, requests: &Requests)
     }
     Err(Failure::usage(
         format!("--reconnect-every does not apply to `{workload}` on {}", protocol.title()),
-        "MySQL, MariaDB, PostgreSQL and Redis support it with their short workloads, PHP-FPM and HTTP with pages",
+        "MySQL, MariaDB, PostgreSQL and Redis support --reconnect-every with their short workloads, PHP-FPM and \
+        HTTP with pages",
     ))
 }
 
@@ -148,8 +149,8 @@ fn check_echo(echo: &Echo, requests: &Requests) -> Result<(), Failure> {
     }
     match echo.request {
         EchoRequest::Stream { .. } => Err(Failure::usage(
-            "--pipeline does not apply to `stream`: it is one request of many writes",
-            "use --write-size to choose their size",
+            "--pipeline does not apply to `stream`, which is one request of many writes",
+            "use --write-size to choose the size of the writes",
         )),
         EchoRequest::Ping { request_bytes, .. } => {
             let sent_bytes = u64::from(requests.pipeline) * u64::from(request_bytes);

@@ -138,7 +138,7 @@ impl Counts {
             };
             let more = match self.n_unread {
                 1 => String::new(),
-                n => format!(", nor are {} more", n - 1),
+                n => format!(", and neither are {} more lines", n - 1),
             };
             add(Some(first), format!("{form}{more}"));
         }

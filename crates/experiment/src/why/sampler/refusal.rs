@@ -28,14 +28,14 @@ fn explain_with(error: io::Error, paranoid: Option<i32>) -> Failure {
         // Levels above 2 come from a patch in Debian and Ubuntu; they forbid ordinary users to sample anything.
         (Some(Errno::PERM | Errno::ACCESS), Some(level @ 3..)) => {
             Failure::new(format!("kernel.perf_event_paranoid is {level}, so only root may take samples")).with_hint(
-                "run as root, or allow it: `sysctl kernel.perf_event_paranoid=2` shows only this user's programs, `=1` \
-             the kernel's \
-             part of them too, `=-1` the whole machine",
+                "run looptax as root, or allow sampling: `sysctl kernel.perf_event_paranoid=2` shows only this \
+             user's programs, `=1` also the kernel's work for them, `=-1` the whole machine",
             )
         }
         (Some(Errno::PERM | Errno::ACCESS), _) => {
             Failure::new("perf_event_open is forbidden, as in containers, so looptax can take no samples").with_hint(
-                "run on the host, or start the container with `--cap-add PERFMON --security-opt seccomp=unconfined`",
+                "run looptax on the host, or start the container with `--cap-add PERFMON --security-opt \
+                seccomp=unconfined`",
             )
         }
         (Some(Errno::MFILE), _) => Failure::from(error)
@@ -53,7 +53,7 @@ mod tests {
     fn each_refusal_is_told_with_the_next_step() {
         for (errno, paranoid, words, step) in [
             (Errno::NOSYS, Some(2), "no perf_event_open", "CONFIG_PERF_EVENTS"),
-            (Errno::ACCESS, Some(3), "perf_event_paranoid is 3", "run as root"),
+            (Errno::ACCESS, Some(3), "perf_event_paranoid is 3", "run looptax as root"),
             (Errno::PERM, Some(4), "perf_event_paranoid is 4", "`=-1` the whole machine"),
             (Errno::PERM, Some(2), "as in containers", "--cap-add PERFMON"),
             (Errno::PERM, None, "as in containers", "--cap-add PERFMON"),

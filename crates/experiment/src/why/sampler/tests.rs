@@ -154,7 +154,7 @@ fn whoever_sees_less_is_told_what_each_setting_brings() {
     let with_kernel = note_scope(Scope::OwnWithKernel).concat();
     assert!(with_kernel.contains("paranoid=-1`"), "{with_kernel}");
     let own = note_scope(Scope::Own).concat();
-    for words in ["paranoid=1` adds the kernel's part", "`=-1` the whole machine"] {
+    for words in ["paranoid=1` adds the kernel's work", "`=-1` the whole machine"] {
         assert!(own.contains(words), "{own}");
     }
 }

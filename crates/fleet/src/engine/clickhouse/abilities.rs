@@ -67,8 +67,8 @@ impl Abilities {
         }
         if !self.has_async_insert {
             lacks.push(
-                "the engine does not batch small inserts (no async_insert): with thousands of machines let them report \
-                 at random times (--jitter)"
+                "the engine does not batch small inserts (no async_insert): if thousands of machines report, let \
+                 them report at random times (--jitter)"
                     .to_owned(),
             );
         }

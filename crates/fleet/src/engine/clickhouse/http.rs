@@ -124,9 +124,12 @@ impl Http {
     fn failed(&self, error: ureq::Error) -> FleetError {
         use ureq::Error;
         match error {
-            Error::BodyExceedsLimit(limit) => self.strange(&format!("its answer has more than {limit} bytes")),
-            Error::Protocol(_) | Error::Http(_) | Error::TooManyRedirects => self.strange("its answer is not HTTP"),
-            Error::LargeResponseHeader(..) => self.strange("the header of its answer is too long"),
+            Error::BodyExceedsLimit(limit) => self.strange(&format!("the server's answer has more than {limit} bytes")),
+            Error::Protocol(_) | Error::Http(_) | Error::TooManyRedirects => self.strange(
+                "the server's answer is \
+                not HTTP",
+            ),
+            Error::LargeResponseHeader(..) => self.strange("the header of the server's answer is too long"),
             Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
                 self.away(cleaned(&error.to_string()))
             }

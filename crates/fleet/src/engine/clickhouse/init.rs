@@ -27,9 +27,10 @@ pub(super) fn run(engine: &Server, options: &InitOptions) -> Result<CollectorTab
     execute(engine, &site.migrations())?;
     let from_version = version(engine)?;
     if from_version > VERSION {
-        return Err(engine
-            .http
-            .strange(&format!("its tables have version {from_version}, but this looptax supports only {VERSION}")));
+        return Err(engine.http.strange(&format!(
+            "the collector's tables have version {from_version}, but this looptax supports only \
+                version {VERSION}"
+        )));
     }
     if from_version < VERSION {
         for statement in site.tables_and_views() {
@@ -78,7 +79,7 @@ fn ask(engine: &Server, sql: &str) -> Result<u32, FleetError> {
     let answer = engine.http.run(sql, &[], &[], FEW_BYTES)?;
     let text = String::from_utf8_lossy(&answer);
     let number = text.trim().parse();
-    number.map_err(|_| engine.http.strange("its answer is not the expected number"))
+    number.map_err(|_| engine.http.strange("the collector did not answer with the expected number"))
 }
 
 /// Returns `table findings` for the statement that makes the table `findings`.

@@ -79,7 +79,7 @@ impl Engine for ClickHouse {
         let sql = format!("{sql} FORMAT TabSeparated");
         let answer = self.server.http.run(&sql, &database, &[], MOST_BYTES)?;
         if !matches!(answer.last(), None | Some(b'\n')) {
-            return Err(self.server.http.strange("its answer ends in the middle of a row"));
+            return Err(self.server.http.strange("the collector's answer ends in the middle of a row"));
         }
         let lines = answer.strip_suffix(b"\n").map(|all| all.split(|byte| *byte == b'\n'));
         let read = |line| cells::row(&columns, tsv::cells(line));

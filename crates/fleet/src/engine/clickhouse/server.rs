@@ -24,7 +24,7 @@ impl Server {
         let version = String::from_utf8_lossy(&answer).trim().to_owned();
         let is_one = version.starts_with(|it: char| it.is_ascii_digit()) && version.len() < 64;
         if !is_one {
-            return Err(http.strange("it does not report a version of ClickHouse"));
+            return Err(http.strange("the server does not report a version of ClickHouse"));
         }
         Ok(Self { http, at: at.clone(), version: crate::text::cleaned(&version) })
     }

@@ -35,7 +35,7 @@ pub(super) fn run(engine: &mut Session, options: &InitOptions) -> Result<Collect
     let encoding = engine.column("SHOW server_encoding")?.concat();
     if encoding != "UTF8" {
         return Err(engine.strange(format!(
-            "its database has the encoding {encoding}, but names of programs need UTF8: CREATE DATABASE … ENCODING \
+            "the database has the encoding {encoding}, but names of programs need UTF8: CREATE DATABASE … ENCODING \
              'UTF8' TEMPLATE template0"
         )));
     }
@@ -61,9 +61,10 @@ fn migrate(engine: &mut Session, done: &mut Vec<String>) -> Result<u32, FleetErr
     let version = format!("SELECT coalesce(max(version), 0) FROM {schema}.{}", ddl::MIGRATIONS);
     let from_version = number(engine, &version)?;
     if from_version > VERSION {
-        return Err(
-            engine.strange(format!("its tables have version {from_version}, but this looptax supports only {VERSION}"))
-        );
+        return Err(engine.strange(format!(
+            "the collector's tables have version {from_version}, but this looptax supports \
+                only version {VERSION}"
+        )));
     }
     if from_version < VERSION {
         for statement in ddl::tables_and_views(&schema) {
@@ -97,7 +98,7 @@ fn partitions(
     for month in engine.column(&months)? {
         let mut parts = month.split(' ');
         let (Some(ending), Some(from), Some(to)) = (parts.next(), parts.next(), parts.next()) else {
-            return Err(engine.strange("its list of months cannot be parsed".to_owned()));
+            return Err(engine.strange("looptax cannot parse the collector's list of months".to_owned()));
         };
         for table in by_month() {
             let name = format!("{}_{ending}", table.name);
@@ -163,7 +164,7 @@ fn forget(engine: &mut Session, days: u32, done: &mut Vec<String>) -> Result<(),
 
 fn number(engine: &mut Session, sql: &str) -> Result<u32, FleetError> {
     let found = engine.column(sql)?.concat().parse();
-    let strange = "its answer is not the expected number";
+    let strange = "the collector did not answer with the expected number";
     found.map_err(|_| engine.strange(strange.to_owned()))
 }
 

@@ -179,7 +179,7 @@ fn broken(error: &rustls::Error) -> FleetError {
 
 fn connect(at: &PostgresAt, limits: Limits, to: &str) -> Result<Link, FleetError> {
     let away = |what: String| FleetError::Away { to: to.to_owned(), what: cleaned(&what) };
-    let mut last = away("its host name has no address".to_owned());
+    let mut last = away("the collector's host name has no address".to_owned());
     for endpoint in endpoints(at).map_err(|error| away(error.to_string()))? {
         match Link::open(&endpoint, limits) {
             Ok(link) => return Ok(link),

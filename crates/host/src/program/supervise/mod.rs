@@ -127,7 +127,7 @@ impl Supervision {
             (Some(why), _) => Verdict::Foreign(why),
             (None, Some(errno)) => Verdict::Unsupported(io::Error::from_raw_os_error(errno)),
             (None, None) if is_whole => Verdict::Counts,
-            (None, None) => Verdict::Unsupported(io::Error::other("its supervisor did not end")),
+            (None, None) => Verdict::Unsupported(io::Error::other("the program's supervisor did not end")),
         }
     }
 }

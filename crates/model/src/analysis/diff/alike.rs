@@ -46,15 +46,16 @@ pub(super) fn nothing_in_common(before: &[Comparison], after: &[Comparison]) -> 
     let pairs = before.iter();
     let pairs = pairs.flat_map(|one| after.iter().map(move |it| differences(one, it)));
     let nearest = pairs.min_by_key(Vec::len);
-    let nearest = nearest
-        .map_or_else(String::new, |it| format!("; the nearest two differ in {}", in_words(&it, ["in A", "in B"])));
+    let nearest = nearest.map_or_else(String::new, |it| {
+        format!("; the two most similar comparisons differ in {}", in_words(&it, ["in A", "in B"]))
+    });
     Failure::usage(
         format!(
             "the runs have no common comparison: A measured {}; B measured {}{nearest}",
             names(before),
             names(after)
         ),
-        "server, workload with its sizes, load, connections, placement and client must be the same",
+        "compare runs with the same server, workload and sizes, load, connections, placement and client",
     )
 }
 
@@ -147,7 +148,7 @@ mod tests {
             comparison
         };
         let told = nothing_in_common(&[echo(64)], &[other_client(), echo(4_096)]).to_string();
-        let words = "; the nearest two differ in bytes of a request: 64 in A, 4096 in B";
+        let words = "; the two most similar comparisons differ in bytes of a request: 64 in A, 4096 in B";
         assert!(told.ends_with(words), "{told}");
         let told = nothing_in_common(&[echo(64)], &[]).to_string();
         assert!(told.ends_with("B measured nothing"), "{told}");

@@ -61,7 +61,8 @@ pub(super) fn left_out(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
         {
             let [run, rest] = if one { ["A", "B"] } else { ["B", "A"] };
             lines.push(format!(
-                "{run} saw the kernel's part of the CPU time and {rest} did not, so their layers mean different things"
+                "{run} saw the kernel's part of the CPU time and {rest} did not, so the layers of the two runs \
+                cannot be compared"
             ));
         }
     }

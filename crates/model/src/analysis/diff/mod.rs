@@ -24,10 +24,10 @@ pub fn diff(before: &Record, after: &Record) -> Result<Diff, Failure> {
     if before.method_version != after.method_version {
         return Err(Failure::usage(
             format!(
-                "the runs were measured by different methods (version {} and {}), so their figures mean different things",
+                "the runs were measured by different methods (version {} and {}), so their figures cannot be compared",
                 before.method_version, after.method_version
             ),
-            "CHANGELOG.md lists the changes under Method; measure both with the same looptax",
+            "measure both runs again with the same looptax; CHANGELOG.md lists the changes under Method",
         ));
     }
     let pairs: Vec<(&Comparison, &Comparison)> = before
@@ -71,8 +71,8 @@ fn without_verdict(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
     let sentence = |run: &str, comparison: &Comparison| {
         comparison.tax.iter().any(is_withheld).then(|| {
             format!(
-                "{run} has no verdict on {}, because it was disturbed, drifted or is invalid: a change shown here may \
-                 be only that",
+                "{run} has no verdict on {}, because the run was disturbed, drifted or is invalid: this may be the \
+                 only cause of a change that is shown here",
                 name(comparison)
             )
         })

@@ -123,4 +123,4 @@ pub(super) const TLS_UNIX: (Arm, &str) =
 pub(super) const TLS: (Arm, &str) = (Arm::Tls, "the private server has no TLS");
 /// The reason why a private server that supports only sockets with a path lacks the arm `abstract`.
 pub(super) const ABSTRACT: (Arm, &str) =
-    (Arm::Abstract, "it makes a file of that name instead; PostgreSQL and echo have abstract sockets");
+    (Arm::Abstract, "the server makes a file of that name instead; PostgreSQL and echo have abstract sockets");

@@ -78,7 +78,7 @@ pub(super) const PGPOOL: Facts = Facts {
     usual: Usual { ports: &[9999, 9898], names: &[".s.PGSQL.9999", ".s.PGSQL.9898"], words: "pgpool" },
     spellings: &[Spelling::new(Kind::Pgpool, "", Form::Alone((3, 9), false))],
     usual_backlog: None,
-    how_to_raise_the_backlog: "raise `net.core.somaxconn` (its socket uses at most 10,000 of it)",
+    how_to_raise_the_backlog: "raise `net.core.somaxconn` (Pgpool-II's socket uses at most 10,000)",
     how_to_add_a_socket: "set `unix_socket_directories` (before 4.4 `socket_dir`) and restart",
     private: Some(Private {
         programs: &["pgpool"],

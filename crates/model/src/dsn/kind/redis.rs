@@ -45,7 +45,7 @@ pub(super) const DRAGONFLY: Facts = Facts {
     spellings: &[],
     usual_backlog: None,
     how_to_raise_the_backlog: "raise its backlog",
-    how_to_add_a_socket: "start it with `--unixsocket PATH`; TCP stays open",
+    how_to_add_a_socket: "start the server with `--unixsocket PATH`; TCP stays open",
     ..FAMILY
 };
 
@@ -63,7 +63,9 @@ const FAMILY: Facts = Facts {
         Spelling::new(Kind::Redis, "", Form::Alone((2, 99), true)),
     ],
     usual_backlog: Some(511),
-    how_to_raise_the_backlog: "set `tcp-backlog` (it also applies to the socket)",
-    how_to_add_a_socket: "write `unixsocket /run/redis/redis-server.sock` (a folder of the server's own) and `unixsocketperm 770` into its configuration and restart it: it opens no socket while it runs; TCP stays",
+    how_to_raise_the_backlog: "set `tcp-backlog` (which also applies to the socket)",
+    how_to_add_a_socket: "write `unixsocket /run/redis/redis-server.sock` (a folder of the server's own) and \
+        `unixsocketperm 770` into the server's configuration and restart the server: a running server opens no new \
+        socket; TCP stays",
     private: None,
 };

@@ -20,7 +20,8 @@ pub(super) const MEMCACHED: Facts = Facts {
     spellings: &[Spelling::new(Kind::Memcached, "", Form::After("memcached "))],
     usual_backlog: Some(1024),
     how_to_raise_the_backlog: "set `-b`",
-    how_to_add_a_socket: "start it with `-s PATH`; that turns TCP off, so other hosts need a second memcached",
+    how_to_add_a_socket: "start memcached with `-s PATH`, which turns TCP off: other hosts then need a second \
+        memcached",
     private: Some(Private {
         programs: &["memcached"],
         prints: |text| {
@@ -35,8 +36,8 @@ pub(super) const MEMCACHED: Facts = Facts {
             TLS_UNIX,
             (
                 Arm::Proxy,
-                "memcached identifies its clients only by address, and sees only the proxy's: looptax could prove \
-                 nothing",
+                "memcached identifies its clients only by address, and sees only the proxy's address: looptax could \
+                 prove nothing",
             ),
             TLS,
         ],
@@ -57,8 +58,9 @@ pub(super) const FERRETDB: Facts = Facts {
         Spelling::new(Kind::Ferretdb, "", Form::After("\tgithub.com/FerretDB/FerretDB/v2\tv")),
     ],
     usual_backlog: None,
-    how_to_raise_the_backlog: "raise `net.core.somaxconn`, which it uses, and restart it",
-    how_to_add_a_socket: "set `Environment=FERRETDB_LISTEN_UNIX=PATH` in [Service] of its unit (or start it with `--listen-unix PATH`) and restart it; TCP stays",
+    how_to_raise_the_backlog: "raise `net.core.somaxconn`, which FerretDB uses, and restart FerretDB",
+    how_to_add_a_socket: "set `Environment=FERRETDB_LISTEN_UNIX=PATH` in [Service] of FerretDB's unit (or start \
+        FerretDB with `--listen-unix PATH`) and restart FerretDB; TCP stays",
     private: Some(Private {
         programs: &["ferretdb"],
         // FerretDB 2 needs a PostgreSQL with an extension as its storage, so only version 1 can be private.

@@ -13,7 +13,8 @@ pub(super) const PHP_FPM: Facts = Facts {
     spellings: &[Spelling::new(Kind::PhpFpm, "", Form::After("X-Powered-By: PHP/"))],
     usual_backlog: Some(4096),
     how_to_raise_the_backlog: "set `listen.backlog` of its pool",
-    how_to_add_a_socket: "set `listen` of its pool to a path, with `listen.owner` and `listen.mode` for the web server, and reload it",
+    how_to_add_a_socket: "set `listen` of the pool to a path, with `listen.owner` and `listen.mode` for the web \
+        server, and reload PHP-FPM",
     private: Some(Private {
         programs: &["php-fpm"],
         prints: |text| text.contains("(fpm-fcgi)"),
@@ -32,7 +33,7 @@ pub(super) const UWSGI: Facts = Facts {
     spellings: &[Spelling::new(Kind::Uwsgi, "", Form::Alone((2, 2), false))],
     usual_backlog: None,
     how_to_raise_the_backlog: "set `listen`",
-    how_to_add_a_socket: "set `socket` (or `http-socket`) to a path, with `chmod-socket`, and restart it",
+    how_to_add_a_socket: "set `socket` (or `http-socket`) to a path, with `chmod-socket`, and restart uWSGI",
     ..FAMILY
 };
 
@@ -40,7 +41,7 @@ pub(super) const HTTP: Facts = Facts {
     name: "http",
     title: "HTTP",
     protocol: Some(Protocol::Http),
-    how_to_add_a_socket: "bind it to a path, with the option or setting of its server, and restart it",
+    how_to_add_a_socket: "bind the server to a path, with the server's own option or setting, and restart it",
     private: Some(Private { is_usual: false, ..OURS }),
     ..FAMILY
 };
@@ -49,7 +50,7 @@ pub(super) const ECHO: Facts = Facts {
     name: "echo",
     title: "echo",
     protocol: Some(Protocol::Echo),
-    how_to_add_a_socket: "restart it: it always has a socket",
+    how_to_add_a_socket: "restart the server, which always has a socket",
     private: Some(OURS),
     ..FAMILY
 };

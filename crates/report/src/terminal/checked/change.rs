@@ -53,8 +53,8 @@ fn beyond(change: &Change, many: bool, style: Style) -> String {
     if !change.is_read {
         let _ = writeln!(
             rest,
-            "        how we know: from general knowledge of the application, not from its source \
-            code; try it on a copy"
+            "        how we know: from general knowledge of the application, not from its source code; try the \
+            change on a copy"
         );
     }
     wrapped(&rest, style)

@@ -138,7 +138,7 @@ fn conclusion(verdict: SwitchVerdict, points: &[Point]) -> String {
         SwitchVerdict::WouldNotWork if has(PointCode::ReachesNothing) => "does not work as it is".to_owned(),
         SwitchVerdict::WouldNotWork | SwitchVerdict::Open if is_there => format!(
             "on the socket already, {}: {} point{}",
-            if n_failed > 0 { "and does not work" } else { "it is not known whether it works" },
+            if n_failed > 0 { "and does not work" } else { "looptax does not know whether it works" },
             n_failed.max(n_open),
             plural(n_failed.max(n_open))
         ),
@@ -151,7 +151,7 @@ fn conclusion(verdict: SwitchVerdict, points: &[Point]) -> String {
         }
         SwitchVerdict::Open => format!("not known: {n_open} point{} open", plural(n_open)),
         SwitchVerdict::AlreadyThere => "on the socket already".to_owned(),
-        SwitchVerdict::NobodyThere => "nothing listens there: is it in use?".to_owned(),
+        SwitchVerdict::NobodyThere => "nothing listens there: check whether this connection is in use".to_owned(),
     }
 }
 

@@ -203,8 +203,8 @@ impl Words<'_> {
         let names = nonempty(listed(unseen.collect::<BTreeSet<_>>(), self.text))?;
         Some(if self.found.sees_all {
             format!(
-                "looptax does not see which program sends requests to {names}: no client is connected now, and closed \
-                 connections over a Unix socket leave no trace"
+                "looptax cannot determine which program sends requests to {names}: no client is connected now, and \
+                 closed connections over a Unix socket leave no trace"
             )
         } else {
             format!("only root sees which program sends requests to {names}")
@@ -230,7 +230,7 @@ impl Words<'_> {
         let costs = if open.len() > 1 { "cost" } else { "costs" };
         (self.found.rates_over_s.is_some() && !open.is_empty()).then(|| {
             format!(
-                "looptax did not measure on this machine what {} {costs} over TCP, so no total includes it",
+                "looptax has not measured on this machine what {} {costs} over TCP, so no total includes this cost",
                 open.join(", and ")
             )
         })
@@ -244,8 +244,8 @@ impl Words<'_> {
         });
         let named = nonempty(named.collect::<Vec<_>>().join(", "))?;
         Some(format!(
-            "perhaps: connections to {named} were closed within the last minute, and looptax did not see by which \
-             programs; a hop may be missing"
+            "perhaps incomplete: connections to {named} were closed within the last minute, and looptax did not see \
+             by which programs; a hop may be missing"
         ))
     }
 
@@ -256,7 +256,7 @@ impl Words<'_> {
         let names = hops.map(|hop| format!("{} -> {}", client(hop, self.text), shown(&hop.server, self.text)));
         let names: BTreeSet<String> = names.collect();
         let names = nonempty(names.into_iter().take(MOST_NAMES).collect::<Vec<_>>().join(", "))?;
-        Some(format!("others share the cost of {names} in unknown parts, so no total includes it"))
+        Some(format!("other programs share the cost of {names} in unknown parts, so no total includes this cost"))
     }
 }
 

@@ -56,7 +56,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
             continue;
         };
         let uncertain = match (source.is_size_uncertain, source.is_undecided) {
-            (true, _) => "; the size is uncertain, because it differed within that run",
+            (true, _) => "; the size is uncertain, because the cost differed within that run",
             (false, true) => "; that run decided nothing, so the interval is wide",
             (false, false) => "",
         };
@@ -70,11 +70,14 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     }
     for kind in priced_without_tls(found) {
         let next = if has_private_tls(kind) {
-            format!("looptax compare private:{kind} -c 1 --placement same --arms unix,tcp,tls measures it")
+            format!(
+                "looptax compare private:{kind} -c 1 --placement same --arms unix,tcp,tls measures the cost \
+                with TLS"
+            )
         } else {
-            "looptax has no private server of this kind that measures it".to_owned()
+            "looptax has no private server of this kind with which it can measure the cost of TLS".to_owned()
         };
-        lines.item(2, &format!("{}: this leaves out TLS; {next}", shown(kind, text)));
+        lines.item(2, &format!("{}: this cost excludes TLS; {next}", shown(kind, text)));
     }
 }
 

@@ -75,13 +75,14 @@ fn why(connection: &SwitchConnection) -> String {
         SwitchFate::Moves => String::new(),
         SwitchFate::IsThere => ": on the socket already".to_owned(),
         SwitchFate::Unwanted => ": unchanged, because of --only".to_owned(),
-        SwitchFate::Blocked => ": stays, because it would not work at present".to_owned(),
-        SwitchFate::Open => ": stays, because looptax cannot determine something".to_owned(),
+        SwitchFate::Blocked => ": stays, because the socket would not work at present".to_owned(),
+        SwitchFate::Open => ": stays, because looptax cannot determine whether the socket would work".to_owned(),
         SwitchFate::WhichApplication => {
             let names = connection.may_be.iter();
             let names: Vec<String> = names.map(|it| format!("--as '{it}'")).collect();
             if names.is_empty() {
-                return ": stays, because looptax knows no application with such a file: pass it with --as NAME"
+                return ": stays, because looptax knows no application with such a file: pass the application with \
+                    --as NAME"
                     .to_owned();
             }
             format!(": which application is it? Pass {}", names.join(" or "))

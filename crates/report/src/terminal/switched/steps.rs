@@ -50,12 +50,12 @@ pub fn switch_end(switched: &Switched, style: Style) -> String {
             "the file was not changed".to_owned()
         }
         SwitchOutcome::Planned => "nothing was changed".to_owned(),
-        SwitchOutcome::NothingToDo => "nothing to do: it is on the socket already".to_owned(),
+        SwitchOutcome::NothingToDo => "nothing to do: the application uses the socket already".to_owned(),
         SwitchOutcome::NotDone => "nothing was changed: the reason is above".to_owned(),
-        SwitchOutcome::Moved => format!("moved and proved; to undo it: looptax switch --undo {id}"),
+        SwitchOutcome::Moved => format!("moved and proved; to undo the move: looptax switch --undo {id}"),
         SwitchOutcome::Unproved => format!(
-            "moved, but not proved: use the application, and check with `looptax find`; to undo it: looptax switch \
-             --undo {id}"
+            "moved, but not proved: use the application, and check with `looptax find`; to undo the move: looptax \
+             switch --undo {id}"
         ),
         SwitchOutcome::PutBack if is_unseen(switched) => {
             "not moved: the old file is back, but the application still needs attention".to_owned()

@@ -25,7 +25,7 @@ pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
         }
         ReproductionReason::Warned { warning } => format!("`compare` warns: {warning}"),
         ReproductionReason::Ended { interrupted, n_epochs, planned } => {
-            let why = if *interrupted { "interrupted" } else { "ended when its time was over" };
+            let why = if *interrupted { "interrupted" } else { "ended because the time was over" };
             format!("{why}, after {n_epochs} of {planned} epochs")
         }
         ReproductionReason::PortProxy { program } => format!("the port proxy here is {program}"),
@@ -45,7 +45,10 @@ pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
 pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
     let sentence = match finding {
         ReproductionFinding::MostServed { per_s: [unix, tcp], connections: [at_unix, at_tcp] } => {
-            format!("the most: {unix:.0}/s on the socket at {at_unix} connections, {tcp:.0}/s over TCP at {at_tcp}")
+            format!(
+                "the highest rates: {unix:.0}/s on the socket at {at_unix} connections, {tcp:.0}/s over TCP at \
+                {at_tcp}"
+            )
         }
         ReproductionFinding::LargestTax { tax_pct, connections } => {
             let (lo, hi) = ends(tax_pct);
@@ -81,7 +84,7 @@ pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
         ReproductionFinding::Page { queries, page_us, share_pct, added_pct } => {
             let added = added(added_pct);
             let whole = if holds_zero(added_pct) {
-                format!("not decided whether the whole page is slower for it: {added}")
+                format!("not decided whether the whole page is slower over TCP: {added}")
             } else {
                 format!("the whole page takes {added} over TCP")
             };

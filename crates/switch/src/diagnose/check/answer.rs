@@ -197,8 +197,8 @@ fn to_be_made(path: &Path) -> Point {
     let what = format!("{} does not exist yet: the lines below create it", path.display());
     let point = Point::new(Topic::Socket, PointCode::SocketMissing, Outcome::Unknown, what, "looked at the path");
     point.with_next(
-        "write them and restart the server; then run the same command again, which shows whether the client may use \
-         the socket",
+        "write these lines and restart the server; then run the same command again, which shows whether the client \
+         may use the socket",
     )
 }
 
@@ -248,31 +248,40 @@ fn transport(found: &Found) -> Point {
     match (found.takes, &found.address) {
         (None, _) => {
             let next = if found.is_of_a_proxy() {
-                "its variables are set only in its own files: find their values there, and check that address; \
-                 `looptax find` shows which server it connects to"
+                "the proxy's variables are set only in its own files: find the values there, and check that \
+                 address; `looptax find` shows which server the proxy connects to"
             } else {
-                "--pid PID of the running application shows its environment; or check a DSN"
+                "pass --pid PID of the running application, with which looptax reads its environment; or check a DSN"
             };
             configuration(PointCode::TransportUnknown, Outcome::Unknown, why, Some(next))
         }
-        (Some(Takes::Unix), _) => {
-            configuration(PointCode::TakesSocket, Outcome::Pass, &format!("it uses the socket already: {why}"), None)
-        }
+        (Some(Takes::Unix), _) => configuration(
+            PointCode::TakesSocket,
+            Outcome::Pass,
+            &format!(
+                "the connection uses the socket already: \
+                {why}"
+            ),
+            None,
+        ),
         (Some(_), None) => {
-            let what = format!("it uses TCP: {why}; looptax does not speak to {}", found.kind);
+            let what = format!("the connection uses TCP: {why}; looptax does not speak the protocol of {}", found.kind);
             let next = "find out whether the server has a socket that the client may use; with --socket PATH, looptax \
                         shows the lines to change";
             configuration(PointCode::TakesTcpUnspoken, Outcome::Unknown, &what, Some(next))
         }
-        (Some(takes), Some(_)) => {
-            configuration(PointCode::TakesTcp, Outcome::Note, &format!("it uses {} now: {why}", takes.words()), None)
-        }
+        (Some(takes), Some(_)) => configuration(
+            PointCode::TakesTcp,
+            Outcome::Note,
+            &format!("the connection uses {} now: {why}", takes.words()),
+            None,
+        ),
     }
 }
 
 /// Checks a server to which a process is connected and of which only the address is known.
 pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> Result<CheckedConnection, Failure> {
-    let what = "it is connected over TCP; looptax does not know which file sets this";
+    let what = "the process is connected over TCP; looptax does not know which file sets this";
     let next = format!(
         "find where {} is set; `looptax dsn {}://{}/` shows how each driver writes the socket",
         place(address),
@@ -372,10 +381,10 @@ fn port_ignored(socket: &SocketOf, address: &Address, around: Around<'_>) -> Opt
     let (port, file) = (address.port, &socket.file);
     let own = meant.socket(port).map_or_else(
         || "write 127.0.0.1 for the server on that port".to_owned(),
-        |(path, _)| format!("write the socket {}, or 127.0.0.1 for its port", path.display()),
+        |(path, _)| format!("write the socket {}, or 127.0.0.1 for the server's port", path.display()),
     );
     let what = format!(
-        "with localhost the driver ignores port {port}: it uses {file}, the socket of {}, pid {pid}, {ports}; the \
+        "with localhost the driver ignores port {port} and uses {file}, the socket of {}, pid {pid}, {ports}; the \
          server on port {port} is {}, pid {}",
         owner.name(),
         meant.name(),
@@ -420,7 +429,7 @@ fn configuration(code: PointCode, outcome: Outcome, what: &str, next: Option<&st
             code,
             outcome,
             what.to_owned(),
-            "read the file, and interpreted it as the application does".to_owned(),
+            "read the file as the application does".to_owned(),
         )
     }
 }
@@ -454,7 +463,7 @@ pub(super) fn explain_mask(change: &mut Change) {
             change.advice += "; ";
         }
         change.advice += MASK;
-        change.advice += " stands for the current password";
+        change.advice += " is the current password";
     }
 }
 

@@ -33,8 +33,8 @@ pub(super) fn elsewhere(looked: &Looked, found: &Found, pid: Option<u32>) -> Opt
     if MACHINE_NAMES.contains(&host) {
         let what = format!("`{host}` in {} is the machine that runs the container", inside.name);
         return Some(unknown(what, "read the file").with_next(format!(
-            "find out whether that is this machine; then check its server, looptax check {}://127.0.0.1:{}, and mount \
-             the folder of its socket into the container: {}",
+            "find out whether that is this machine; if so, check the server with looptax check {}://127.0.0.1:{}, \
+             and mount the folder of the server's socket into the container: {}",
             address.protocol,
             address.port,
             inside.volume.replace("FOLDER", app::usual_folder(address.protocol))
@@ -64,11 +64,11 @@ pub(super) fn closed(host: Option<&str>, inside: &Inside) -> Option<Point> {
 fn unasked(whose: String, inside: &Inside) -> Point {
     let next = match &inside.loopback {
         Loopback::Other(whose) => format!("run looptax where the server runs: in {whose}"),
-        _ => "once the application runs on this machine, check its process: `looptax find` lists it, `looptax check \
-              FILE --pid PID` uses its network and folders"
+        _ => "once the application runs on this machine, check its process: `looptax find` lists the process, and \
+              `looptax check FILE --pid PID` uses the network and folders of the process"
             .to_owned(),
     };
-    unknown(whose, "read the file; no server of this machine was asked").with_next(next)
+    unknown(whose, "read the file; asked no server of this machine").with_next(next)
 }
 
 fn unknown(what: impl Into<String>, how: &str) -> Point {
@@ -131,7 +131,7 @@ pub(super) fn socket_is(path: &Path, found: &Found, inside: &Inside, looked: &Lo
         Brought::Volume { name, mut others } if !others.is_empty() || looked.has_it_beside(&name) => {
             others.extend(looked.units.iter().filter(|it| app::has_volume(&it.1, &name)).map(|it| it.0.clone()));
             let others: Vec<String> = others.iter().map(|it| format!("`{it}`")).collect();
-            let what = format!("{what} is in the volume `{name}`, which is also mounted by {}", others.join(", "));
+            let what = format!("{what} is in the volume `{name}`, which {} mounts too", others.join(", "));
             SocketIs::Known(point(PointCode::SocketInVolume, Outcome::Note, what))
         }
         Brought::Volume { name, .. } => {

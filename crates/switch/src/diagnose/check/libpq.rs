@@ -103,8 +103,8 @@ fn service(
             Failure::usage(format!("cannot read the service file `{shown}`: {error}"), hint)
         })?;
         let refused = |error| {
-            let hint = format!("correct the file; `psql service={name}` refuses it as well");
-            Failure::usage(format!("the service `{name}` of `{shown}`: {error}"), hint)
+            let hint = format!("correct the file; `psql service={name}` refuses this file as well");
+            Failure::usage(format!("cannot read the service `{name}` of `{shown}`: {error}"), hint)
         };
         if let Some(pairs) = service_in(&String::from_utf8_lossy(&bytes), name).map_err(refused)? {
             return Ok((file.clone(), pairs));
@@ -113,7 +113,8 @@ fn service(
     let looked: Vec<String> = files.iter().map(|it| it.display().to_string()).collect();
     Err(Failure::usage(
         format!("there is no service `{name}` in {}, so libpq does not connect", looked.join(" or ")),
-        "set PGSERVICEFILE to another file; or pass the application, whose file then counts, with --user or --pid",
+        "set PGSERVICEFILE to another file; or pass the application with --user or --pid: looptax then reads the \
+        application's own file",
     ))
 }
 
@@ -139,13 +140,13 @@ fn ours(pairs: &Pairs, is_service_read: bool) -> Vec<Point> {
     let point = |it: &Parameter| {
         let value = std::env::var(it.variable).ok().filter(|it| !it.is_empty())?;
         let what = match it.over_socket {
-            OverSocket::Place => "which server libpq uses, because the address does not say it",
+            OverSocket::Place => "which server libpq uses, because the address does not contain a server",
             _ if Condition::of(it.variable, &value).is_some() => "whether libpq accepts a socket",
             _ => return None,
         };
         let what = format!(
-            "`{}={value}` is set in looptax's environment, and in a program that is started with it, it decides \
-             {what}; this check ignores it",
+            "`{}={value}` is set in looptax's environment, and this check ignores it; in a program with the same \
+             environment this variable decides {what}",
             it.variable
         );
         let point = Point::new(
@@ -157,7 +158,7 @@ fn ours(pairs: &Pairs, is_service_read: bool) -> Vec<Point> {
         );
         Some(point.with_next(format!(
             "write `{}=…` into the address if the application has this variable; with --pid, looptax reads the \
-             environment of its process",
+             environment of the application's process",
             it.name
         )))
     };

@@ -130,7 +130,7 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
             PointCode::ServerListens,
             Outcome::Pass,
             format!("a {title} server listens on port {port}; looptax may not inspect its process"),
-            "logged in to it, and compared it with the server on the socket",
+            "logged in to that server, and compared it with the server on the socket",
         );
     }
     points.extend(of_login);
@@ -159,8 +159,14 @@ fn file_for_folder(address: &Address) -> Option<Point> {
          and looks for {path}/{name}",
         path = path.display()
     );
-    let point =
-        Point::new(Topic::Configuration, PointCode::ReachesNothing, Outcome::Fail, what, "read it as libpq does");
+    let point = Point::new(
+        Topic::Configuration,
+        PointCode::ReachesNothing,
+        Outcome::Fail,
+        what,
+        "read the address as libpq \
+            does",
+    );
     Some(point.with_next(format!("write the folder: {}", path.parent()?.display())))
 }
 
@@ -175,8 +181,8 @@ fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
     };
     found.ok_or_else(|| {
         let what = format!("`{host}` is not this machine: a Unix socket works only within one machine");
-        let how = "looked at this machine's addresses and /etc/hosts; asked no name server";
-        let next = "if it is a container on this machine, share the folder of the server's socket with the \
+        let how = "compared with this machine's addresses and /etc/hosts; asked no name server";
+        let next = "if the host is a container on this machine, share the folder of the server's socket with the \
                     application, and check the container's address with --socket PATH";
         Box::new(Point::new(Topic::Server, PointCode::ServerElsewhere, Outcome::Fail, what, how).with_next(next))
     })
@@ -185,7 +191,7 @@ fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
 fn listening(server: Option<&Server>, address: &Address) -> Point {
     let how = match server {
         Some(server) if server.is_hidden => {
-            "inferred from port, user and command line: only root can see whose socket it is"
+            "inferred from port, user and command line: only root can see which process owns the socket"
         }
         _ => "looked at the listening sockets of every process",
     };
@@ -206,7 +212,12 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
             format!(
                 "looptax did not see a server that it knows on port {}{}",
                 address.port,
-                if looptax_host::is_privileged() { "" } else { " (without root it sees only those of this user)" }
+                if looptax_host::is_privileged() {
+                    ""
+                } else {
+                    " (without root, looptax sees only the processes of \
+                    this user)"
+                }
             ),
         ),
     };
@@ -250,7 +261,7 @@ fn named_socket(question: Question<'_>) -> Result<Option<SocketOf>, Failure> {
 fn on_the_socket(socket: &SocketOf, question: Question<'_>) -> Vec<Point> {
     let Question { address, client, .. } = question;
     let words = if socket.is_guess { "libpq's usual socket, on Debian " } else { "" };
-    let what = format!("it uses the socket already: {words}{}", socket.file);
+    let what = format!("the connection uses the socket already: {words}{}", socket.file);
     let mut points =
         vec![Point::new(Topic::Configuration, PointCode::TakesSocket, Outcome::Pass, what, "read the address")];
     let path = way(socket, client, address);
@@ -277,10 +288,11 @@ fn by_unit(client: &Client, socket: &SocketOf) -> Vec<Point> {
     }
     if let Some(name) = &unit.unknown_user {
         let what = format!(
-            "User={name} of the unit is not a user of this machine: looptax does not know whether it reaches the socket"
+            "User={name} of the unit is not a user of this machine: looptax does not know whether the program can \
+            reach the socket"
         );
         let point = Point::new(Topic::Path, PointCode::UnitUserUnknown, Outcome::Unknown, what, "read /etc/passwd");
-        points.push(point.with_next("pass the user that it runs as: --user NAME"));
+        points.push(point.with_next("pass the user that the program runs as: --user NAME"));
     }
     points
 }
@@ -324,7 +336,7 @@ fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
         let _ = write!(
             how,
             "; `looptax dsn {scheme}://{host}:{port} --socket PATH` prints the lines for both sides, `looptax check \
-             FILE --socket PATH` those for one file"
+             FILE --socket PATH` the lines for one file"
         );
     }
     if ServerFile::family_of(kind).is_some() {

@@ -121,7 +121,8 @@ fn named(own: &[Shared<'_>], plain: &str, is_written: &mut dyn FnMut(&str) -> bo
     let variable = unknown.iter().find_map(|it| it.named_by()).unwrap_or("its variables");
     let names: Vec<String> = names.into_iter().map(|it| format!("'{it}'")).collect();
     Some(format!(
-        "looptax does not know which application reads {variable}: pass its name with --as to `{plain}` (names: {})",
+        "looptax does not know which application reads {variable}: pass the application's name with --as to \
+        `{plain}` (names: {})",
         names.join(", ")
     ))
 }

@@ -73,9 +73,12 @@ fn in_its_file(server: &Server, question: Question<'_>) -> String {
     let path = path.display();
     match question.source.filter(|_| file.has_backlog()) {
         Some(source) => {
-            format!("; its own file is {path}, and `looptax switch {source} {path} --restart` writes it there, too")
+            format!(
+                "; the server's own file is {path}, and `looptax switch {source} {path} --restart` also writes \
+                this setting"
+            )
         }
-        None => format!("; its own file is {path}"),
+        None => format!("; the server's own file is {path}"),
     }
 }
 
@@ -189,7 +192,7 @@ impl Length<'_> {
             clients,
         };
         let how = match larger {
-            Some(n) => format!("{how}: {now}, which becomes {n}"),
+            Some(n) => format!("{how}: {now} becomes {n}"),
             None => format!("{how}: {now}"),
         };
         (check::backlog(burst, self.kind.facts().how_to_raise_the_backlog, &how), larger)

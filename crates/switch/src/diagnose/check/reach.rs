@@ -86,7 +86,7 @@ pub fn child(args: &ReachRequest) -> Reach {
         Ok(()) => walk(&args.socket),
         Err(error) => Reach {
             steps: Vec::new(),
-            end: End::Failed { why: format!("cannot run as the client's user ({error}); run this as root") },
+            end: End::Failed { why: format!("cannot run as the client's user ({error}); run looptax as root") },
         },
     }
 }

@@ -131,7 +131,7 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
     }
     let environment = pid.map(environment).transpose()?;
     let bytes = Files::Ours.read(path).map_err(|error| {
-        let hint = "run looptax as a user who may read it, for example root";
+        let hint = "run looptax as a user who may read the file, for example root";
         Failure::usage(format!("cannot read `{shown}`: {error}"), hint)
     })?;
     let manner = Manner { environment: environment.as_ref(), application, by_container: false, follows: true };
@@ -212,7 +212,8 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
             if let ([], Some(problem)) = (&*reading.found, reading.problems.first()) {
                 return Err(Failure::usage(
                     format!("`{}`: {problem}", seen.display()),
-                    "`looptax check FILE` shows what looptax knows about it, and about a file that its containers use",
+                    "`looptax check FILE` shows what looptax knows about this file, and about files that its \
+                    containers use",
                 ));
             }
             match manner.application.filter(|_| reading.found.is_empty()) {
@@ -316,7 +317,7 @@ pub(crate) fn no_containers(path: &Path) -> Failure {
     if is_container_unit(path) {
         return Failure::usage(
             format!("`{shown}` is the unit of one container, but a switch changes both sides of a socket"),
-            format!("pass the unit of its server too: looptax switch {shown} SERVER.container"),
+            format!("pass the unit of the server's container too: looptax switch {shown} SERVER.container"),
         );
     }
     Failure::usage(
@@ -335,7 +336,7 @@ fn without_containers(path: &Path, source: &Source<'_>) -> Failure {
         format!(
             "`{shown}` has variables but no container that uses them: the container and its server are in another file"
         ),
-        format!("pass the manifest of the Pod that refers to this file; `looptax check {shown}` shows the variables"),
+        format!("pass the manifest of the Pod that uses this file; `looptax check {shown}` shows the variables"),
     )
 }
 
@@ -356,7 +357,7 @@ fn no_variables_of(name: &str, source: &Source<'_>) -> Failure {
 fn unknown_application(name: &str) -> Failure {
     Failure::usage(
         format!("looptax does not know an application called `{name}`"),
-        format!("--as accepts one of {}", app::names().join(", ")),
+        format!("pass one of these names with --as: {}", app::names().join(", ")),
     )
 }
 

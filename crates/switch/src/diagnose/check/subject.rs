@@ -398,23 +398,23 @@ impl Sources {
                 let unseen: Vec<String> = self.unseen.iter().map(Unseen::words).collect();
                 return Failure::usage(
                     format!(
-                        "nothing in its environment or working folder names a server that looptax knows; it is \
-                         connected to {}, and only root can see the process there",
+                        "neither the environment nor the working folder of the process contains a server that \
+                         looptax knows; the process is connected to {}, and only root can see the process there",
                         unseen.join(", ")
                     ),
                     "run looptax as root, or check the address itself: looptax check URL",
                 );
             }
             return Failure::usage(
-                "nothing in its environment or working folder names a server that looptax knows, and it has no TCP \
-                 connection to a server that looptax sees",
+                "neither the environment nor the working folder of the process contains a server that looptax \
+                 knows, and the process has no TCP connection to a server that looptax sees",
                 format!("looptax sees {n_servers} servers; pass the configuration file: `looptax check FILE`"),
             );
         };
         let readings = || self.looked.iter().map(|it| &it.reading);
         if let Some(line) = readings().flat_map(|it| &it.sqlite).next() {
             let what = format!(
-                "`{}`: line {line} names SQLite, which is a file and not a server: there is nothing to switch",
+                "`{}`: line {line} is for SQLite, which is a file and not a server: there is nothing to switch",
                 path.display()
             );
             return Failure::usage(what, "pass the address of a server: `looptax check URL`");
@@ -425,7 +425,7 @@ impl Sources {
         let wanted: Vec<&str> = wanted.map(|it| &**it).collect();
         let what = match (&*problems, wanted.is_empty()) {
             ([], true) => "looptax knows no application with a file of that name".to_owned(),
-            ([], false) => "it contains no setting that looptax looked for".to_owned(),
+            ([], false) => "the file contains no setting that looptax looked for".to_owned(),
             (problems, _) => problems.join("; "),
         };
         let hint = if wanted.is_empty() {

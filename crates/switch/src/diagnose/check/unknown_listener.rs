@@ -47,7 +47,7 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
     let holder = client.and_then(|it| listener_at(tcp, &it));
     let why = if let Some(holder) = &holder {
         let (name, pid) = (holder.program_name(), holder.pid);
-        format!("{name}, pid {pid}, listens there, and looptax does not know it as a server")
+        format!("{name}, pid {pid}, listens there, and is not a server that looptax knows")
     } else if rustix::process::geteuid().is_root() {
         "the program that listens there is not a server that looptax knows: a port proxy, or a server in a container"
             .to_owned()
@@ -65,10 +65,10 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
         Some(file) => {
             format!("if the program's socket is {file}, pass --socket {file}; root can see whose socket that is")
         }
-        None if holder.is_some() => "pass its socket with --socket PATH; for a web server or a proxy, check its own \
-                                     file, which names the servers behind it: `looptax check FILE`"
+        None if holder.is_some() => "pass the program's socket with --socket PATH; for a web server or a proxy, \
+                                     check its own file, which contains the servers behind it: `looptax check FILE`"
             .to_owned(),
-        None => "pass its socket with --socket PATH, or run looptax as root".to_owned(),
+        None => "pass the program's socket with --socket PATH, or run looptax as root".to_owned(),
     })
 }
 

@@ -30,7 +30,7 @@ pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
         };
         return Err(Failure::usage(
             format!("`{}` does not show the cost of a request: {}", path.display(), why_none(&record)),
-            format!("record such a run: looptax compare {target} -c 1 --placement same"),
+            format!("record a run that shows this cost: looptax compare {target} -c 1 --placement same"),
         ));
     }
     Ok(sources)
@@ -49,7 +49,8 @@ fn judged(path: &Path) -> Result<Record, StoreError> {
 /// Returns the reason why a record contains no usable cost.
 pub fn why_none(record: &Record) -> String {
     let Some(comparison) = record.comparisons.iter().find(|it| is_fit(it)) else {
-        return "it has no requests over tcp and unix that were measured at one connection with both ends on one core"
+        return "the record has no requests over tcp and unix that were measured at one connection with both ends on \
+            one core"
             .to_owned();
     };
     let tax = { comparison.tax.iter() }.find(|it| asked_in(comparison, it).is_some());
@@ -59,7 +60,7 @@ pub fn why_none(record: &Record) -> String {
             let why = record.problems.first();
             why.map_or_else(
                 || "its measurement was invalid".to_owned(),
-                |why| format!("its measurement was invalid: {why}"),
+                |why| format!("the measurement was invalid: {why}"),
             )
         }
         Some(_) => "too few epochs were measured for an estimate of CPU time".to_owned(),

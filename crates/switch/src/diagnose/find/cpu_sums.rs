@@ -66,7 +66,7 @@ impl CpuSums {
             let requests = asked.get(&pid).copied().unwrap_or_default();
             let is_server = known.contains(&pid) || answered.contains_key(&pid);
             let is_server =
-                is_server.then_some("it is also a server, and used CPU time for the requests that it answers");
+                is_server.then_some("the client is also a server, and used CPU time for the requests that it answers");
             let na = seen.lost().or(is_server).or_else(|| requests.why_not());
             self.clients.entry(pid).or_default().add(requests, na, || spent(pid));
         }
@@ -79,7 +79,11 @@ impl CpuSums {
 
     /// Returns the CPU time per request of the client of a hop.
     pub(super) fn of_client(&self, pid: Option<u32>) -> WatchedCpu {
-        figure(pid.and_then(|it| self.clients.get(&it)), "its processes have ended, or are not on this machine")
+        figure(
+            pid.and_then(|it| self.clients.get(&it)),
+            "the client's processes have ended, or are not on this \
+            machine",
+        )
     }
 }
 
@@ -119,13 +123,13 @@ impl Seen<'_> {
         let is_elsewhere = listed.any(|it| it.pid == pid && it.n_remote > 0)
             || opened.any(|it| server_at(it, self.servers).is_some_and(|it| it.process.pid == pid));
         let elsewhere = (is_elsewhere && !self.counts_elsewhere)
-            .then_some("it has clients elsewhere, whose requests are counted only with --elsewhere");
+            .then_some("the server has clients elsewhere, whose requests are counted only with --elsewhere");
         let is_at =
             |it: &Endpoint| matches!(it.place, Place::Tcp(_)) && server.endpoints.iter().any(|own| same(own, it));
         let mut others = self.servers.iter().filter(|it| it.process.pid != pid);
         let shared = others
             .any(|it| it.endpoints.iter().any(is_at))
-            .then_some("several servers share its address: their requests are counted together");
+            .then_some("several servers share the address: their requests are counted together");
         self.lost().or(elsewhere).or(shared)
     }
 }
@@ -145,7 +149,7 @@ fn add(requests: &mut HashMap<u32, Requests>, party: Option<&Party>, flow: &Flow
 impl Requests {
     fn why_not(self) -> Option<&'static str> {
         (self.n_overlapping * 100 > self.n * MOST_OVERLAPPING_PCT)
-            .then_some("requests overlap, and looptax does not tell them apart")
+            .then_some("requests overlap, and looptax cannot tell one from another")
     }
 }
 

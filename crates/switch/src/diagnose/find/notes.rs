@@ -22,8 +22,8 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
         Problem::HiddenProcesses { n } => (
             NoteCode::ProcessesHidden,
             format!(
-                "looptax cannot inspect {n} processes of other users: the owners of their sockets are inferred and \
-                 marked as inferred, or not given"
+                "looptax cannot inspect {n} processes of other users: it infers the owners of their sockets and \
+                 marks them as inferred, or leaves them out"
             ),
             Some(more_rights()),
         ),
@@ -31,19 +31,21 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
             NoteCode::ProcessesHidden,
             "looptax sees only the processes of this container (or process namespace), not those of the machine"
                 .to_owned(),
-            Some("start the container with `--pid=host --net=host`, or run looptax outside of it".to_owned()),
+            Some(
+                "start the container with `--pid=host --net=host`, or run looptax outside of the container".to_owned(),
+            ),
         ),
         Problem::UnlistedProcesses => (
             NoteCode::ProcessesHidden,
             "/proc hides the processes of other users: looptax sees their sockets with port, path and user, but not \
              their programs"
                 .to_owned(),
-            Some("run it as root".to_owned()),
+            Some("run looptax as root".to_owned()),
         ),
         Problem::ClosedNamespaces { n, why } => (
             NoteCode::NamespacesClosed,
             format!("looptax cannot inspect {n} other network namespaces (containers) ({why})"),
-            Some("run it as root".to_owned()),
+            Some("run looptax as root".to_owned()),
         ),
         Problem::UnreadSockets { n } => (
             NoteCode::SocketsUnread,
@@ -77,7 +79,7 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
 pub(super) fn sealed_notes(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
     let note = |flow: &SealedFlow| {
         let server = &survey.servers[flow.server_idx];
-        let client = flow.client.as_deref().unwrap_or("a client that was not seen");
+        let client = flow.client.as_deref().unwrap_or("a client that looptax did not see");
         let is_on_socket = flow.way == Way::Unix;
         let (code, way) = match flow.way {
             Way::Unix => (NoteCode::SealedOnSocket, "on the socket"),
@@ -105,9 +107,9 @@ pub(super) fn sealed_notes(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
 /// Explains which rights are needed to inspect other users' processes; root in a container may lack some of them.
 fn more_rights() -> String {
     if rustix::process::geteuid().is_root() {
-        "give this container `--cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH`, as the machine's root".to_owned()
+        "as the machine's root, start this container with `--cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH`".to_owned()
     } else {
-        "run it as root".to_owned()
+        "run looptax as root".to_owned()
     }
 }
 
@@ -151,7 +153,7 @@ fn lost(server: &Server, path: &Path, is_replaced: bool) -> (NoteCode, String, O
         path.display(),
         named(server)
     );
-    let next = "restart the server; exclude that folder from the cleaning of temporary files";
+    let next = "restart the server, and exclude that folder from the cleaning of temporary files";
     (code, what, Some(next.to_owned()))
 }
 
@@ -168,7 +170,7 @@ fn deserted(path: &Path, is_certain: bool) -> (NoteCode, String, Option<String>)
                 "no visible process listens on {path}: either a server that has ended left the file behind, or a \
                  server in a container listens there"
             ),
-            "run it as root",
+            "run looptax as root",
         )
     };
     (NoteCode::SocketDeserted, what, Some(next.to_owned()))
@@ -181,14 +183,24 @@ fn hidden(client_idx: usize, path: &Path, why: Hiding, survey: &Survey) -> (Note
     let name = process.map_or_else(String::new, |process| format!("{} {}", known_as(process), process.pid));
     let folder = path.parent().unwrap_or(path).display();
     let (reason, next) = match why {
-        Hiding::Chroot => ("it runs in a separate folder tree (chroot)", format!("mount {folder} into that tree")),
-        Hiding::PrivateTmp => ("it has its own /tmp (PrivateTmp)", format!("move the socket out of {folder}, to /run")),
+        Hiding::Chroot => {
+            ("the program runs in a separate folder tree (chroot)", format!("mount {folder} into that tree"))
+        }
+        Hiding::PrivateTmp => {
+            ("the program has its own /tmp (PrivateTmp)", format!("move the socket out of {folder}, to /run"))
+        }
         Hiding::Container => (
-            "one of the two is in a container that the other is not in",
-            format!("share the folder {folder}, not the socket's file, between them"),
+            "program and server are not in the same container",
+            format!("share the folder {folder}, not the socket's file, between program and server"),
         ),
-        Hiding::Mounts => ("it has different mounts", format!("make {folder} visible to it (BindPaths= in a unit)")),
-        Hiding::Missing => ("the path does not exist for it", format!("check {folder}")),
+        Hiding::Mounts => (
+            "it has different mounts",
+            format!(
+                "make {folder} visible to the program (BindPaths= in \
+            a unit)"
+            ),
+        ),
+        Hiding::Missing => ("the program does not see this path", format!("check {folder}")),
     };
     (
         NoteCode::SocketNotVisible,

@@ -62,7 +62,8 @@ fn spelled(kind: Kind, name: &str, at: SocketAddr, before: Option<&str>) -> Opti
         _ => "",
     };
     Some(format!(
-        "`looptax dsn {scheme}://{at}{page} --socket /run/{folder}/site.sock{names}` shows how to write it{switch}"
+        "`looptax dsn {scheme}://{at}{page} --socket /run/{folder}/site.sock{names}` shows how to write the \
+        socket{switch}"
     ))
 }
 
@@ -137,8 +138,8 @@ mod tests {
             "php-fpm8.2",
             nginx,
             Some(
-                "`looptax dsn fastcgi://127.0.0.1:9000 --socket /run/php/site.sock --for nginx,php-fpm` shows how to write it, \
-                 and `looptax switch SITE POOL --url PAGE` moves both files together",
+                "`looptax dsn fastcgi://127.0.0.1:9000 --socket /run/php/site.sock --for nginx,php-fpm` shows how \
+                 to write the socket, and `looptax switch SITE POOL --url PAGE` moves both files together",
             ),
         );
         check(
@@ -146,15 +147,15 @@ mod tests {
             "gunicorn",
             nginx,
             Some(
-                "`looptax dsn http://127.0.0.1:9000/ --socket /run/site/site.sock --for nginx,gunicorn` shows how to write it, \
-                 and `looptax switch SITE OWN --url PAGE` moves both files together",
+                "`looptax dsn http://127.0.0.1:9000/ --socket /run/site/site.sock --for nginx,gunicorn` shows how \
+                 to write the socket, and `looptax switch SITE OWN --url PAGE` moves both files together",
             ),
         );
         check(
             Kind::Http,
             "python3.11",
             None,
-            Some("`looptax dsn http://127.0.0.1:9000/ --socket /run/site/site.sock` shows how to write it"),
+            Some("`looptax dsn http://127.0.0.1:9000/ --socket /run/site/site.sock` shows how to write the socket"),
         );
         check(Kind::Mariadb, "mariadbd", nginx, None);
     }

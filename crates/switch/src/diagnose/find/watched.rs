@@ -135,7 +135,7 @@ impl Gathered {
         let lost = (self.n_lost > 0).then(|| Note {
             code: NoteCode::HopsLost,
             what: format!(
-                "looptax's table of processes and addresses was full: {} turns and connections were not counted",
+                "looptax's table of processes and addresses was full: {} requests and connections were not counted",
                 self.n_lost
             ),
             next: None,

@@ -31,7 +31,8 @@ pub(super) fn published_candidate(
     ports.dedup();
     let found = socket_for(published.server_port, &ports, &sockets);
     let socket = found.unwrap_or(first);
-    let several = "it listens on several ports and sockets; pass those that belong together with --map";
+    let several = "the server listens on several ports and sockets; pass the port and the socket that belong \
+        together with --map";
     let stays = match found {
         Some(socket) => socket.objection.clone(),
         None => Some(several.to_owned()),
@@ -58,7 +59,7 @@ fn sockets(server: &Server) -> Vec<Socket> {
             let here = path_here(&server.process, path).filter(|_| is_there);
             let hidden = || {
                 let shown = path.display();
-                format!("its socket {shown} is not in a folder that looptax shares with it")
+                format!("the container's socket {shown} is not in a folder that looptax shares with the container")
             };
             Socket {
                 objection: here.as_deref().map_or_else(|| Some(hidden()), usable),

@@ -27,10 +27,10 @@ fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
     let from: SocketAddr =
         parsed.map_err(|_| wrong(&format!("`{from}` is not an IP address with a port, such as 127.0.0.1:3306")))?;
     if from.port() == 0 || from.ip().is_unspecified() {
-        return Err(wrong("give an address that a program can connect to, for example 127.0.0.1:3306"));
+        return Err(wrong("pass an address that a program can connect to, for example 127.0.0.1:3306"));
     }
     if to.is_empty() || to == "@" {
-        return Err(wrong("the socket after `=` has no name: give a path, or @ and an abstract name"));
+        return Err(wrong("the socket after `=` is missing: write a path, or @ and an abstract name"));
     }
     let to = match named(to) {
         SocketName::Path(path) => SocketName::Path(path::absolute(&path)?),
@@ -38,8 +38,8 @@ fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
     };
     let listener = Listener::of(&to);
     let other = listener.as_ref().ok().and_then(|it| another(it, from));
-    let warning = other.map(|who| format!("{} belongs to {who}: is it the same server?", shown(&to)));
-    let idle = listener.err().map(|why| format!("{} {why}; until that changes, connections stay on TCP", shown(&to)));
+    let warning = other.map(|who| format!("{} belongs to {who}: check whether that is the same server", shown(&to)));
+    let idle = listener.err().map(|why| format!("{} {why}; while this is so, connections stay on TCP", shown(&to)));
     Ok(Candidate { idle, warnings: warning.into_iter().collect(), ..Candidate::new(vec![from], to) })
 }
 

@@ -53,7 +53,8 @@ const MORE: [PointCode; 5] = [
 const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
 
 /// Appended to a refusal's message if the login was tried without a password.
-const NO_PASSWORD: &str = "; --login gave no password: write it into the URL, or into LOOPTAX_PASSWORD";
+const NO_PASSWORD: &str = "; the URL of --login has no password: write the password into the URL, or into \
+    LOOPTAX_PASSWORD";
 
 /// Tries the known connections to this port over both transports.
 pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -> Result<Verdict, Failure> {

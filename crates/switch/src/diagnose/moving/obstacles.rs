@@ -90,7 +90,7 @@ pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
         Ok(b"-DENIED") => Some("the port refuses clients on other machines, such as a proxy".to_owned()),
         // A server that requires a password answers PING with an error that demands the password.
         Ok([b'+' | b'-', ..]) => None,
-        _ => Some("the port does not answer in plain text: it speaks TLS, or its server hangs".to_owned()),
+        _ => Some("the port does not answer in plain text: the server speaks TLS, or hangs".to_owned()),
     }
 }
 
@@ -125,8 +125,9 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
     match server.kind {
         Kind::Mysql | Kind::Percona if !is_before_version_8(server) => Logins::Differ {
             why: format!(
-                "once MySQL 8 or later has lost a password from its cache, it accepts the password over the socket \
-                 only in clear text, and a client that assumes TCP without TLS does not send that; {UNKNOWN}"
+                "once MySQL 8 or later has lost a password from its cache, it accepts that password over the socket \
+                 only in clear text, and a client that assumes TCP without TLS does not send a password in clear \
+                 text; {UNKNOWN}"
             ),
             gets_more: false,
         },
@@ -158,7 +159,7 @@ fn is_before_version_8(server: &Server) -> bool {
 
 fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
     let Some(file) = hba_file(server) else {
-        return gets_more("looptax cannot read its pg_hba.conf, which may treat sockets differently");
+        return gets_more("looptax cannot read the server's pg_hba.conf, which may treat sockets differently");
     };
     let origins: Vec<Origin> = if is_direct {
         let known = |from: &SocketAddr| Origin::Known { ip: from.ip(), is_localhost: is_localhost(server, from.ip()) };
@@ -175,9 +176,9 @@ fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
         }
         (None, None) => Logins::Same(file.is_changed.then(|| {
             format!(
-                "{} was changed after the server started: its rules apply only if the server was reloaded since and \
-                 accepted them (its log shows that; from PostgreSQL 10 on, pg_hba_file_rules lists the rejected \
-                 lines)",
+                "{} was changed after the server started: the new rules apply only if the server was reloaded since \
+                 then and accepted them (the server's log shows that; from PostgreSQL 10 on, pg_hba_file_rules \
+                 lists the rejected lines)",
                 file.path
             )
         })),

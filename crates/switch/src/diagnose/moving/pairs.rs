@@ -50,7 +50,11 @@ pub(super) fn pairs_of(server: &Server, network: Option<NamespaceId>) -> Vec<Can
                 server,
                 from,
                 &sockets[0],
-                Some("it listens on several ports and sockets; pass those that belong together with --map".to_owned()),
+                Some(
+                    "the server listens on several ports and sockets; pass the port and the socket that belong \
+                    together with --map"
+                        .to_owned(),
+                ),
             ),
         });
     }
@@ -113,9 +117,9 @@ fn socket(server: &Server, endpoint: &Endpoint) -> Option<Socket> {
 fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
     let shown = path.display();
     match file {
-        SocketFile::Missing => return Some(format!("its socket {shown} was deleted")),
+        SocketFile::Missing => return Some(format!("the server's socket {shown} was deleted")),
         SocketFile::Replaced => {
-            return Some(format!("another file has replaced its socket at {shown}"));
+            return Some(format!("another file has replaced the server's socket at {shown}"));
         }
         SocketFile::Present { .. } | SocketFile::Unknown => {}
     }
@@ -123,7 +127,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
     let own = match own {
         Ok(own) => own,
         Err(error) => {
-            return Some(format!("looptax cannot reach its socket {shown}: {error}"));
+            return Some(format!("looptax cannot reach the server's socket {shown}: {error}"));
         }
     };
     // If the server sees other folders than looptax, another server's socket may be at this path.
@@ -140,7 +144,7 @@ fn objection(server: &Server, path: &Path, file: SocketFile) -> Option<String> {
 pub(super) fn usable(path: &Path) -> Option<String> {
     let shown = path.display();
     let may_write = read::may(path, rustix::fs::Access::WRITE_OK);
-    may_write.err().map(|error| format!("this user may not use its socket {shown}: {error}"))
+    may_write.err().map(|error| format!("this user may not use the server's socket {shown}: {error}"))
 }
 
 /// Returns the loopback addresses among these addresses. Unspecified addresses also accept loopback connections.

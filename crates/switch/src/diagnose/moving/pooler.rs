@@ -17,13 +17,15 @@ const MOST_BYTES: u64 = 1 << 20;
 /// Returns the reason why a login over the socket may end differently from a login over TCP.
 pub(super) fn difference(setting: &LoginSetting, process: &Process) -> Option<String> {
     let Some(text) = configuration(setting, process) else {
-        return Some("looptax cannot read its configuration, which may treat sockets differently".to_owned());
+        return Some("looptax cannot read the pooler's configuration, which may treat sockets differently".to_owned());
     };
     match value(setting, &text) {
-        None => Some("its configuration includes other files, one of which may treat sockets differently".to_owned()),
+        None => Some(
+            "the pooler's configuration includes other files, one of which may treat sockets differently".to_owned(),
+        ),
         Some(value) if setting.same.contains(&&*value) => None,
         Some(value) => Some(format!(
-            "its configuration has `{} = {value}`, with which logins may end differently over the socket",
+            "the pooler's configuration has `{} = {value}`, with which logins may end differently over the socket",
             setting.name
         )),
     }

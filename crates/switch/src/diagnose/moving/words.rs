@@ -89,10 +89,10 @@ pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String 
         [] => "a loopback port".to_owned(),
         ports => format!("port {}", ports.join(" or ")),
     };
-    let root = if rustix::process::geteuid().is_root() { "" } else { "root can also inspect those of other users; " };
+    let root = if rustix::process::geteuid().is_root() { "" } else { "root can also inspect servers of other users; " };
     format!(
-        "looptax can inspect no server that has both {port} and a socket; {root}for a server that it cannot inspect, \
-         pass --map 127.0.0.1:3306=/run/mysqld/mysqld.sock"
+        "looptax cannot inspect any server that has both {port} and a socket; {root}for a server that looptax \
+         cannot inspect, pass --map 127.0.0.1:3306=/run/mysqld/mysqld.sock"
     )
 }
 
@@ -137,7 +137,7 @@ pub fn event(event: Event, mapping: &Mapping) -> String {
             let from = from(route_idx);
             line(&format!("pid {pid}: {from} left on TCP: {}{error}", reason.words()))
         }
-        Event::SupervisorDied => line("the supervisor died; a new one continues its work"),
+        Event::SupervisorDied => line("the supervisor died; a new supervisor continues the work"),
     }
 }
 

@@ -79,7 +79,7 @@ impl BackProgram for Fpm {
     fn opening(&self, now: Access, user: &User, own: &Own<'_>) -> Result<Vec<Wanted>, Closed> {
         opening(now, user, own.master).ok_or_else(|| Closed {
             what: format!(
-                "PHP-FPM does not run as root, so the socket belongs to PHP-FPM's user, and {} cannot use it",
+                "PHP-FPM does not run as root, so the socket belongs to PHP-FPM's user, and {} cannot use this socket",
                 user.name
             ),
             next: "set listen.group to a group that both users are in, and listen.mode = 0660".to_owned(),

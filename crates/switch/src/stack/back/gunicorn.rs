@@ -62,8 +62,9 @@ impl BackProgram for Gunicorn {
         let variables = environment(own.master.pid).unwrap_or_default();
         if variables.contains_key(GUNICORN) || option(words, "bind").is_some() {
             return Some(Closed {
-                what: format!("{title} got its address when it was started, and that overrides its file"),
-                next: "remove --bind from its command line and from GUNICORN_CMD_ARGS, and restart it".to_owned(),
+                what: format!("{title} got its address when it was started, and this address overrides its file"),
+                next: "remove --bind from Gunicorn's command line and from GUNICORN_CMD_ARGS, and restart Gunicorn"
+                    .to_owned(),
             });
         }
         let folder = kernel::link(own.master.file("cwd")).unwrap_or_default();
@@ -72,7 +73,7 @@ impl BackProgram for Gunicorn {
         let real = |path: &Path| read::real_path(path).ok();
         (real(&path) != real(own.file)).then(|| Closed {
             what: format!("{title} reads {}, not {}", path.display(), own.file.display()),
-            next: "pass the file that it reads".to_owned(),
+            next: "pass the file that Gunicorn reads".to_owned(),
         })
     }
 
@@ -96,7 +97,7 @@ impl BackProgram for Gunicorn {
     }
 
     fn rights(&self) -> &'static str {
-        "umask, user and group of its file"
+        "umask, user and group in Gunicorn's file"
     }
 
     fn access(&self, own: &Own<'_>) -> Result<Access, String> {
@@ -125,7 +126,10 @@ impl BackProgram for Gunicorn {
             return Ok(Vec::new());
         }
         Err(Closed {
-            what: format!("with its umask the socket has mode {:04o}, so {} cannot use it", now.mode, user.name),
+            what: format!(
+                "with Gunicorn's umask the socket has mode {:04o}, so {} cannot use the socket",
+                now.mode, user.name
+            ),
             next: format!(
                 "write umask = 0o007 and a group that {} is in, or umask = 0, which opens the socket to every user \
                  that can reach the folder",

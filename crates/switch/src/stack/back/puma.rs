@@ -40,7 +40,7 @@ impl BackProgram for Puma {
         let has_port = |it: &str| it.trim_start().starts_with("port ");
         let line = own.text.lines().find(|it| has_port(it))?;
         Some(Closed {
-            what: format!("`{}` in its file opens a port in addition to the socket", line.trim()),
+            what: format!("`{}` in Puma's file opens a port in addition to the socket", line.trim()),
             next: "remove that line".to_owned(),
         })
     }

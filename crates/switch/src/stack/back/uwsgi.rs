@@ -61,17 +61,17 @@ impl BackProgram for Uwsgi {
                 return Some(Closed {
                     what: format!(
                         "{title} was started with the relative path {}, and looptax does not know in which folder: \
-                         from its current folder, this is another file",
+                         in its current folder, this path is another file",
                         named.display()
                     ),
-                    next: format!("restart it with the absolute path: --ini {file}"),
+                    next: format!("restart uWSGI with the absolute path: --ini {file}"),
                 });
             }
             Reads::Unknown => format!("{title} was not started with {file}"),
         };
         Some(Closed {
             what,
-            next: "pass the file that it was started with; move an emperor's vassal by hand".to_owned(),
+            next: "pass the file that uWSGI was started with; move an emperor's vassal by hand".to_owned(),
         })
     }
 
@@ -84,13 +84,13 @@ impl BackProgram for Uwsgi {
             return Ok(reload(master, "HUP"));
         }
         Err(format!(
-            "uWSGI {} has no master process that can reload its file: it runs without `master = true`",
+            "uWSGI {} runs without `master = true`, so it has no master process that can reload its file",
             master.pid
         ))
     }
 
     fn rights(&self) -> &'static str {
-        "chmod-socket and chown-socket of its file, and its umask"
+        "chmod-socket and chown-socket in uWSGI's file, and its umask"
     }
 
     fn access(&self, own: &Own<'_>) -> Result<Access, String> {
@@ -128,12 +128,12 @@ impl BackProgram for Uwsgi {
         Err(Closed {
             what: format!(
                 "uWSGI does not run as root, so the socket belongs to uWSGI's user with mode {:04o}, and {} cannot \
-                 use it",
+                 use the socket",
                 now.mode, user.name
             ),
             next: format!(
-                "run it with a group that {} is in and chmod-socket = 660, or write chmod-socket = 666, which opens \
-                 the socket to every user that can reach the folder",
+                "run uWSGI with a group that {} is in and chmod-socket = 660, or write chmod-socket = 666, which \
+                 opens the socket to every user that can reach the folder",
                 user.name
             ),
         })
@@ -323,7 +323,7 @@ mod tests {
         let text = fs::read_to_string(&file).unwrap() + "master = true\n";
         fs::write(&file, text).unwrap();
         let why = Uwsgi.reload(&first).unwrap_err();
-        assert!(why.contains("it runs without `master = true`"), "{why}");
+        assert!(why.contains("runs without `master = true`"), "{why}");
     }
 
     #[test]

@@ -84,9 +84,12 @@ impl FoundPool {
         places.dedup();
         let places = places.join(", ");
         Err(if masters.is_empty() {
-            format!("it passes its pages to {places}, but neither root nor this user runs a PHP-FPM")
+            format!("the site passes its pages to {places}, but neither root nor this user runs a PHP-FPM")
         } else {
-            format!("it passes its pages to {places}, at which no pool in the files of the running PHP-FPM listens")
+            format!(
+                "the site passes its pages to {places}, but no pool in the files of the running PHP-FPM listens \
+                there"
+            )
         })
     }
 

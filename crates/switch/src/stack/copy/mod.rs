@@ -47,7 +47,8 @@ const APPLICATION: &str = "nginx_fastcgi";
 const USUAL_PORTS: [u16; 2] = [80, 8000];
 /// The time limit for a program to test its copy.
 const PATIENCE: Duration = Duration::from_secs(20);
-const BY_HAND: &str = "copy both by hand, and start the copies: looptax trial --also ADDRESS=SOCKET --url URL -- CMD";
+const BY_HAND: &str = "copy the files of nginx and PHP-FPM by hand, and start the copies: looptax trial --also \
+    ADDRESS=SOCKET --url URL -- CMD";
 
 /// The site to copy.
 #[derive(Debug, Clone, Copy)]
@@ -234,7 +235,7 @@ fn refuse_roots(master: &Process, title: &str) -> Result<(), Failure> {
 fn no_pages(site: &Path, text: &str) -> Failure {
     let shown = site.display();
     if text.contains("fastcgi_pass") {
-        return Failure::usage(format!("looptax cannot determine to which PHP-FPM {shown} passes its pages"), BY_HAND);
+        return Failure::usage(format!("looptax cannot determine which PHP-FPM gets the pages of {shown}"), BY_HAND);
     }
     let others = ["proxy_pass", "uwsgi_pass", "grpc_pass"].into_iter().find(|it| text.contains(it));
     let why = others.map(|it| format!(", but to another program (`{it}`)")).unwrap_or_default();
@@ -291,7 +292,7 @@ fn plan(
     let main = front.files.first().map(|it| it.0.display().to_string()).unwrap_or_default();
     let mut lines = vec![
         format!("copies: in {}, removed at the end; the originals stay as they are", wish.folder.display()),
-        format!("  {NGINX_CONF}: {main} with what it includes, only the servers of {}", wish.site.display()),
+        format!("  {NGINX_CONF}: {main} with the files that it includes, only the servers of {}", wish.site.display()),
     ];
     for Listen { original, has_tls, private, .. } in &site.listens {
         let original = if *original == 0 { "its socket".to_owned() } else { format!("port {original}") };
@@ -312,12 +313,15 @@ fn plan(
             format!("  {FPM_CONF}: pool [{label}] of {file}, at {address}, and again as [{label}-socket] at {socket}")
         }
         None => {
-            format!("  {FPM_CONF}: pool [{label}] of {file}, at {socket}: it is on a socket already, and stays there")
+            format!(
+                "  {FPM_CONF}: pool [{label}] of {file}, at {socket}: the pool is on a socket already, and \
+                stays there"
+            )
         }
     });
     lines.push(format!("    pm = static with {n} workers each (original: {})", pool.was));
     if pool.has_variables {
-        lines.push("    variables ($NAME) in it come from looptax's environment".to_owned());
+        lines.push("    variables ($NAME) in the pool come from looptax's environment".to_owned());
     }
     lines
 }

@@ -114,7 +114,7 @@ pub(super) fn only_site(all: &Expanded) -> Result<String, String> {
         }
     }
     if n_kept == 0 {
-        return Err("it is not part of a server block".to_owned());
+        return Err("the line is not part of a server block".to_owned());
     }
     rewritten(text, &rewrites).ok_or_else(overlap)
 }
@@ -177,7 +177,7 @@ fn passes(text: &str, http: &Statement, pool: &str) -> Result<Vec<usize>, String
     collect(text, http.block.as_deref(), "fastcgi_pass", &mut all);
     let is_other = |it: &&&Statement| it.word(text, 1) != pool && !upstreams.contains(&it.word(text, 1));
     match all.iter().find(is_other) {
-        Some(other) => Err(format!("it also passes pages to `{}`", other.word(text, 1))),
+        Some(other) => Err(format!("the site also passes pages to `{}`", other.word(text, 1))),
         None => Ok(all.iter().map(|it| it.at.start).collect()),
     }
 }

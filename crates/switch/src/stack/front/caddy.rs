@@ -57,7 +57,7 @@ impl FrontProgram for Caddy {
     fn reload(&self, master: &Process) -> Result<Line, String> {
         if master.arguments().iter().any(|it| it == "--resume") {
             return Err(format!(
-                "Caddy {} was started with --resume: its last command decides, not a file",
+                "Caddy {} was started with --resume, so its last command decides its configuration, not a file",
                 master.pid
             ));
         }
@@ -77,7 +77,7 @@ impl FrontProgram for Caddy {
         // The command has to connect to the running Caddy. looptax's restricted run of root's programs forbids
         // connections, so the command becomes a shell line.
         trusted_program(&file_of(master))
-            .map_err(|why| format!("users other than root can change {why}: looptax does not run it as root"))?;
+            .map_err(|why| format!("users other than root can change {why}, so looptax does not run Caddy as root"))?;
         Ok(Line::from(reload.text()))
     }
 }

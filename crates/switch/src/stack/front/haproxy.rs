@@ -83,7 +83,7 @@ impl FrontProgram for Haproxy {
             return Ok(Line::from(&*reload(master, "USR2")));
         }
         Err(format!(
-            "HAProxy {} has no master process that can reload its file: it was started without -W or -Ws",
+            "HAProxy {} was started without -W or -Ws, so it has no master process that can reload its file",
             master.pid
         ))
     }

@@ -84,7 +84,7 @@ impl Front {
                     "no process that looptax can inspect reads {shown}, and {title} {pid} belongs to another user, so \
                      looptax cannot see which files it reads"
                 ),
-                "run it as root",
+                "run looptax as root",
             ));
         }
         let none = format!("no running {title} reads {shown}");
@@ -93,7 +93,7 @@ impl Front {
                 let hint = why.hint().unwrap_or_default().to_owned();
                 Failure::usage(format!("{none}, as far as looptax can see: {why}"), hint)
             }
-            None => Failure::usage(none, "start it, or pass the file that it reads"),
+            None => Failure::usage(none, "start the program, or pass the file that the running program reads"),
         })
     }
 }

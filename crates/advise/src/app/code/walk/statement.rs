@@ -70,7 +70,7 @@ impl Walk<'_> {
             slot.ends_with_line = false;
             slot.is_define = true;
             if self.word(0) != "define" && self.language == Language::Php {
-                let what = format!("passed to {}(), which may or may not set it", self.word(0));
+                let what = format!("passed to {}(), which may or may not set the constant", self.word(0));
                 slot.doubt = Some(what);
             }
             self.at += 4;
@@ -273,7 +273,7 @@ impl Walk<'_> {
                 let order = if is_constant { "before" } else { "after" };
                 let is_sure = sets.as_ref().is_some_and(sets_it);
                 let perhaps = if is_sure { "" } else { "perhaps " };
-                setting.doubt = Some(format!("{perhaps}also set by {name}, which is read {order} it"));
+                setting.doubt = Some(format!("{perhaps}also set by {name}, which is read {order} this setting"));
             }
         }
     }

@@ -62,7 +62,8 @@ pub(super) fn waiting(spool: &Spool, destination: &Destination, access: &Access)
     let n_broken = spool.n_broken()?;
     if n_broken > 0 {
         reported.notes.push(format!(
-            "{n_broken} files of the spool are not reports: looptax renamed them to *.broken; you can remove them"
+            "{n_broken} files in the spool are not reports: looptax renamed these files to *.broken; you can remove \
+            them"
         ));
     }
     match sent {

@@ -133,8 +133,8 @@ fn broken_off(error: FleetError, reported: &Reported) -> Failure {
         0 => "run the same command again to send the reports".to_owned(),
         n => {
             format!(
-                "{n} reports arrived before this failure; run the same command again to send all: each report \
-                counts only once"
+                "{n} reports arrived before this failure; run the same command again to send the others: each \
+                report counts only once"
             )
         }
     };

@@ -118,7 +118,7 @@ fn stranger(opened: &Opened) -> Option<Point> {
         PointCode::PeerUnproved,
         Outcome::Unknown,
         why.words.clone(),
-        "asked the kernel which process listens there, before anything was sent",
+        "asked the kernel which process listens there, before looptax sent anything",
     );
     why.is_of_stranger.then(|| point.with_next(TRUST_PEER))
 }
@@ -137,10 +137,16 @@ pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
             Topic::SameServer,
             PointCode::ServerSameUnknown,
             Outcome::Unknown,
-            format!("{title} has no login that would show which server listens on the port and which on the socket"),
+            format!(
+                "{title} has no logins, so looptax cannot ask which server listens on the port and which on the \
+                socket"
+            ),
             "looked at the listening sockets of every process",
         )
-        .with_next("check whether the socket belongs to that server; a page requested over it shows that it works")
+        .with_next(
+            "check whether the socket belongs to that server; request a page over the socket to see whether \
+            it works",
+        )
     });
     vec![point]
 }
@@ -209,7 +215,7 @@ pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
             PointCode::CredentialsUnknown,
             Outcome::Unknown,
             format!("not logged in, because {why}: account, rights and TLS are not checked"),
-            "no guessed login was tried".to_owned(),
+            "looptax tried no guessed login".to_owned(),
         )
         .with_next(format!(
             "LOOPTAX_PASSWORD=… looptax check {}://{user}{}/{}{}",
@@ -370,7 +376,7 @@ fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
         Topic::SameServer,
         PointCode::ServerSame,
         Outcome::Pass,
-        format!("one process listens on both: {}, pid {}", server.name(), server.process.pid),
+        format!("one process listens on the port and on the socket: {}, pid {}", server.name(), server.process.pid),
         "looked at the listening sockets of every process",
     ))
 }
@@ -396,7 +402,7 @@ fn listens_elsewhere(sides: &Sides<'_>) -> Option<Point> {
         format!("two servers: {over_tcp}over the socket {who}"),
         "connected to the socket, and asked the kernel which process listens on it and on the port",
     );
-    Some(point.with_next("pass the socket of the server on that port: `looptax find` lists both"))
+    Some(point.with_next("pass the socket of the server on that port: `looptax find` lists both servers"))
 }
 
 fn identity(opened: &mut Opened) -> Option<String> {
@@ -423,7 +429,7 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
     let mut told = opened.iter().flat_map(|it| &it.unfit);
     let first = told.next()?;
     let n_more = told.count();
-    let more = if n_more > 0 { format!("; and {n_more} more such answers") } else { String::new() };
+    let more = if n_more > 0 { format!(", and {n_more} more such answers") } else { String::new() };
     let point = Point::new(
         Topic::Account,
         PointCode::AnswersUnfit,
@@ -432,8 +438,8 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
         how,
     );
     Some(point.with_next(
-        "send SELECT CURRENT_USER, or INFO, with the server's own client; a program that answers something else is not \
-         such a server, or is a proxy that answers by itself",
+        "send SELECT CURRENT_USER, or INFO, with the server's own client; a program that gives another answer is \
+         not such a server, or is a proxy with its own answers",
     ))
 }
 
@@ -448,21 +454,28 @@ fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
             PointCode::LoginFailsForUs,
             Outcome::Unknown,
             format!(
-                "the login works over TCP; over the socket it fails for looptax, which does not run as the client: \
-                 {why}"
+                "the login works over TCP, but fails over the socket for looptax, which does not run as the \
+                 client's user: {why}"
             ),
         ),
         (Ok(_), Err(why)) => (
             PointCode::LoginFailsOverSocket,
             Outcome::Fail,
-            format!("the login works over TCP, but over the socket: {why}"),
+            format!("the login works over TCP, but fails over the socket: {why}"),
         ),
         (Err(why), Ok(_)) => (
             PointCode::LoginFailsOverTcp,
             Outcome::Note,
-            format!("the login works over the socket, but over TCP: {why}"),
+            format!("the login works over the socket, but fails over TCP: {why}"),
         ),
-        (Err(why), Err(_)) => (PointCode::LoginFails, Outcome::Unknown, format!("the login fails over both: {why}")),
+        (Err(why), Err(_)) => (
+            PointCode::LoginFails,
+            Outcome::Unknown,
+            format!(
+                "the login fails over TCP and over \
+            the socket: {why}"
+            ),
+        ),
     };
     Point::new(Topic::Login, code, outcome, what, format!("logged in over TCP, and over the socket as {}", unix.whom))
 }

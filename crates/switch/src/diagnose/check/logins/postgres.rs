@@ -47,7 +47,7 @@ fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, 
             PointCode::HbaNotReadable,
             Outcome::Unknown,
             "the file was not found, or looptax may not read it",
-            "looked where its command line and its configuration point, otherwise in its data folder",
+            "looked in the place that the server's command line or configuration sets, otherwise in its data folder",
         )
         .with_next("run looptax as root, or read SELECT * FROM pg_hba_file_rules");
         return (point, line);
