@@ -30,7 +30,7 @@ pub enum SwitchError {
     #[error("{path} exists already, and stays as it is")]
     Exists { path: PathBuf },
     /// Somebody changed the lines that the switch had written; the file stays as it is.
-    #[error("the lines that the switch wrote into {path} were changed since; the file stays as it is now")]
+    #[error("the lines that the switch wrote into {path} were changed since then; the file stays as it is now")]
     Rewritten {
         path: PathBuf,
         /// The stored file with the contents from before the switch.

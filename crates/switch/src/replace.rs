@@ -69,7 +69,7 @@ fn stage((folder, old): (&Folder, &File), mut file: File, new: &[u8]) -> Result<
     let stat = fstat(old).map_err(|error| ("the old file cannot be inspected", error.into()))?;
     let (owner, group) = (Uid::from_raw(stat.st_uid), Gid::from_raw(stat.st_gid));
     fchown(&file, Some(owner), Some(group))
-        .map_err(|error| ("its owner cannot be set to that of the old file", error.into()))?;
+        .map_err(|error| ("the new file cannot get the owner of the old file", error.into()))?;
     // A configuration file does not need the setuid and setgid bits, so they are not copied.
     fchmod(&file, Mode::from_raw_mode(stat.st_mode & 0o777))
         .map_err(|error| ("the new file's permissions cannot be set", error.into()))?;

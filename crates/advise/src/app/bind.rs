@@ -29,8 +29,9 @@ pub(super) const fn most_connections(app: &App) -> usize {
 }
 
 /// The beginning of the reason for a connection of an unknown application.
-const BY_KEYS: &str = "found by its keys; looptax does not know the application and changes it only with --as";
-const BY_CALL: &str = "found by the call of its driver, which looptax does not change";
+const BY_KEYS: &str = "found by the keys in the file; looptax does not know the application, and changes the file \
+    only with --as";
+const BY_CALL: &str = "found by the call of a driver; looptax does not change such calls";
 
 /// Finds the connections of one application among the settings. `is_meant` means that the settings belong to this
 /// application, and not to another one that reads the same settings.

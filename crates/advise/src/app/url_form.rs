@@ -200,7 +200,7 @@ fn odd_host(app: &App, host: &str) -> Option<String> {
     let is_port = |it: &str| it.parse::<u16>().is_ok_and(|it| it > 0);
     // A password with unencoded special characters would be cut off at this place, and a part of it would be shown. The
     // reason therefore contains nothing of the text.
-    let not_tried = |what: &str| Some(format!("looptax has not tested its driver with {what} in its URL"));
+    let not_tried = |what: &str| Some(format!("looptax has not tested the driver with {what} in the URL"));
     if port.is_some_and(|it| !is_port(it)) {
         return not_tried("this port");
     }

@@ -352,7 +352,7 @@ fn more_connections_than_postgres_allows_are_told() {
 #[test]
 fn more_connections_than_redis_allows_are_told() {
     // The server's text ("max number of clients") may be lost when the connection closes.
-    too_many(Kind::Redis, &["cannot log in", "lower -c or raise its limit"]);
+    too_many(Kind::Redis, &["cannot log in", "lower -c, or raise the server's limit"]);
 }
 
 #[test]

@@ -172,7 +172,11 @@ fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
     };
     let open = dry("secure:secret");
     open.expect_code(1);
-    assert!(open.stdout.contains("stays on TCP: `secure`: the login fails over both"), "{}", open.stdout);
+    assert!(
+        open.stdout.contains("stays on TCP: `secure`: the login fails over TCP and over the socket"),
+        "{}",
+        open.stdout
+    );
     // Without the password the refusal means nothing, so looptax must not report that the login works.
     let unknown = dry("secure");
     unknown.expect_code(0);

@@ -335,7 +335,7 @@ fn two_users_switch_one_file_in_one_instant_and_it_is_old_or_new() {
         };
         let runs = [begin(0), begin(1)].map(looptax_testkit::runner::Running::wait);
         // The other run is refused, or starts after the first one has ended.
-        let wrote = |it: &Finished| it.words().contains("undo it with");
+        let wrote = |it: &Finished| it.words().contains("to undo the switch");
         let keeps = |it: &Finished| it.words().contains("moved, but not proved");
         assert!(runs.iter().any(wrote), "{runs:#?}");
         let is_new = runs.iter().any(keeps);

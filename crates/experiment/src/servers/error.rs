@@ -66,7 +66,7 @@ pub enum ServerError {
     #[error("looptax does not start `{}` as root, because users other than root can change {why}", path.display())]
     PassedOver { path: PathBuf, why: Distrust },
     /// A program has the server's name, but what it prints for `--version` is not from a server that looptax can start.
-    #[error("`{}` is not a {kind} server that looptax can start: with --version it {what}", path.display())]
+    #[error("`{}` is not a {kind} server that looptax can start: `--version` {what}", path.display())]
     BinaryUnfit { kind: Kind, path: PathBuf, what: String, hint: Option<String> },
     /// A program with the server's name could not be run, so its version is unknown.
     #[error("cannot run `{} --version`", path.display())]
@@ -95,7 +95,7 @@ pub enum ServerError {
     #[error("cannot get a free port of 127.0.0.1")]
     Port { source: io::Error },
     /// The machine has no unprivileged account as which the server could run.
-    #[error("no account to run {kind} as; looked for {looked_for} in `/etc/passwd`")]
+    #[error("found no account under which {kind} can run; looked for {looked_for} in `/etc/passwd`")]
     AccountMissing {
         kind: Kind,
         /// The account names that were looked for, joined by `or`.
@@ -140,7 +140,7 @@ pub enum ServerError {
     #[error("cannot start the reaper, `{} internal reaper`", program.display())]
     ReaperStart { program: PathBuf, source: io::Error },
     /// The reaper has ended, so no process would stop the server if looptax was killed.
-    #[error("cannot tell the reaper about a server or folder")]
+    #[error("cannot send the reaper the name of a server or folder")]
     ReaperLost { source: io::Error },
     /// The echo server failed.
     #[error("the echo server cannot {action} `{object}`")]

@@ -55,8 +55,8 @@ pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec
 }
 
 /// The hint if no remedy reduces the cost of the arm that programs use today.
-pub const TODAY: &str = "pass what programs use today as --baseline tcp, tcp6, tls, tls-unix, bridge, nat or proxy; \
-    without it looptax takes the first of --arms";
+pub const TODAY: &str = "pass the transport that programs use today with --baseline: tcp, tcp6, tls, tls-unix, \
+    bridge, nat or proxy; without --baseline looptax uses the first of --arms";
 
 fn check_today(today: Arm) -> Result<(), Failure> {
     match today {

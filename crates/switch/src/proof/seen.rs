@@ -440,7 +440,7 @@ pub(super) mod tests {
             ..Seen::default()
         };
         let Some(Judgement::Holds(words)) = seen.judge(S(3), false) else { panic!("{seen:?}") };
-        assert!(words.contains("the server was not asked"), "{words}");
+        assert!(words.contains("looptax did not ask the server"), "{words}");
         // A server that may refuse the login.
         let seen = Seen { protocol: Some(Protocol::Mysql), ..seen };
         let Some(Judgement::Unproved(words)) = seen.judge(S(60), true) else { panic!("{seen:?}") };

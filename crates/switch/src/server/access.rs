@@ -155,8 +155,9 @@ fn how_to_make(folder: &Path, server: &Process) -> String {
     let (user, shown) = (user_name(server.uid), folder.display());
     let group = group_name(server.gid).unwrap_or_else(|| server.gid.to_string());
     // The folder's mode lets all users in, because the socket's own mode keeps other users out.
-    let make =
-        format!("create it (`install -d -o {user} -g {group} -m 755 {shown}`), or choose another place: --socket PATH");
+    let make = format!(
+        "create the folder (`install -d -o {user} -g {group} -m 755 {shown}`), or choose another place: --socket PATH"
+    );
     let Some(above) = folder.parent().filter(|it| FORGETFUL.iter().any(|run| it.starts_with(run))) else {
         return make;
     };

@@ -161,7 +161,7 @@ impl Proof for Way {
     fn page_before(&self, url: &str) -> Result<Page, Failure> {
         let mut eyes = Eyes::open(self.sides(), self.eyes.tcp);
         let page = Page::before(url)
-            .map_err(|failure| failure.with_hint("pass a page that works now: only a page can prove this"))?;
+            .map_err(|failure| failure.with_hint("pass a page that works now: only a page can prove this move"))?;
         // `Page::before` requested the page twice.
         let n_seen = eyes.look();
         if n_seen >= 2 || eyes.has_kept() || is_seen_when_asked(&page, &mut eyes, n_seen) {

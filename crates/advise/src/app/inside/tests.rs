@@ -57,7 +57,7 @@ fn a_service_has_its_own_loopback_unless_it_says_otherwise() {
     check(path, &compose("    network_mode: container:vpn\n"), "the service `app`: the container `vpn`");
     check(path, &compose("    network_mode: ${MODE}\n"), "the service `app`: ? `network_mode` is a variable");
     let circle = compose("    network_mode: service:db\n") + "    network_mode: service:app\n";
-    check(path, &circle, "the service `app`: ? its containers refer to each other in a circle");
+    check(path, &circle, "the service `app`: ? the containers refer to each other in a circle");
     // The other service uses the network of this service.
     let joined = compose("") + "    network_mode: 'service:app'\n";
     check(path, &joined, "the service `app`: own `db` (image postgres:16)");

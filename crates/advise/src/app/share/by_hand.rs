@@ -50,7 +50,9 @@ fn turned_on(protocol: Protocol) -> String {
         Protocol::Fastcgi => " set `listen` of its pool to a path in that folder,".to_owned(),
         Protocol::Redis => format!(" start the server with --unixsocket {} --unixsocketperm {MODE},", REDIS.1),
         Protocol::Memcached => {
-            format!(" start the server with -s {folder}/memcached.sock -a {MODE} (it then no longer listens on TCP),")
+            format!(
+                " start the server with -s {folder}/memcached.sock -a {MODE} (the server then no longer listens on TCP),"
+            )
         }
     }
 }

@@ -180,17 +180,17 @@ fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[My
 }
 
 const RUN: &str = "Run as an administrator, with the client's password for …";
-const CHANGED: &str = "it has another password or plugin, or demands TLS; a program that logs in with it today will \
-                       then need the client's password";
-const MADE_OR_CHANGED: &str = "it does not exist; or (if CREATE warns that it does) it has another password or \
-                               plugin, or demands TLS, and a program that logs in with it today needs the client's \
-                               password after the ALTER";
+const CHANGED: &str = "the account has another password or plugin, or demands TLS; a program that uses this account \
+                       today will then need the client's password";
+const MADE_OR_CHANGED: &str = "the account does not exist; or (if CREATE warns that it exists) the account has \
+                               another password or plugin, or demands TLS, and a program that uses this account \
+                               today needs the client's password after the ALTER";
 /// An explanation for the next step: if an account is missing, MariaDB answers the login as for another account, which
 /// depends on the name.
-const MADE_OR_ASKS_SYSTEM: &str = "it does not exist (MariaDB may give the same answer in that case); or (if CREATE \
-                                   warns that it does) the server asks the operating system which user logs in, and \
-                                   the ALTER makes it accept a password as well; leave the ALTER out if CREATE does \
-                                   not warn";
+const MADE_OR_ASKS_SYSTEM: &str = "the account does not exist (MariaDB may give the same answer in that case); or \
+                                   (if CREATE warns that it exists) the server asks the operating system which user \
+                                   logs in, and the ALTER makes the server accept a password as well; leave the \
+                                   ALTER out if CREATE does not warn";
 const ASKS_SYSTEM: &str = "the server asks the operating system which user logs in, instead of a password";
 
 fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
@@ -496,7 +496,7 @@ mod tests {
         check(&tcp, &refused(), Outcome::Fail, "CREATE USER IF NOT EXISTS 'app'@'localhost'");
         let row = MysqlAccount { host: "%".to_owned(), ..MysqlAccount::default() };
         let point = mysql_account(("app", None), &tcp, &refused(), &[row]).remove(0);
-        assert!(point.what.contains("but the anonymous account ''@'localhost' comes"), "{point:?}");
+        assert!(point.what.contains("but the anonymous account ''@'localhost' takes precedence"), "{point:?}");
         // An account for another network does not apply to clients on the socket.
         let other = login("app@10.%", &["GRANT SELECT ON `shop`.* TO `app`@`10.%`"]);
         let point = mysql_account(("app", None), &other, &refused(), &[]).remove(0);

@@ -141,7 +141,7 @@ fn r20_check_is_right_of_random_ways_to_a_socket_and_its_commands_end_it() {
             if commands.is_empty() {
                 // In this case only a change of the server's own settings helps: a command would last only until its
                 // restart.
-                assert!(text.contains("let the server make"), "{shown}\n{text}");
+                assert!(text.contains("configure the server to make"), "{shown}\n{text}");
                 break;
             }
             for command in commands {

@@ -28,9 +28,9 @@ const MOST_SHOWN: usize = 4;
 const PROCESS: &str = "server";
 
 /// The sentence that is shown if the kernel's functions are not visible.
-const USER_ALONE: &str = "the server's hottest functions, the kernel's part: not shown, because looptax may sample \
-                          only user-space code here; the shares are of user-space time only. To see the kernel's \
-                          part, run looptax as root, or set sysctl kernel.perf_event_paranoid=-1";
+const USER_ALONE: &str = "the kernel's part of the server's hottest functions is not shown, because looptax may \
+                          sample only user-space code on this machine; the shares are shares of user-space time. To \
+                          see the kernel's part, run looptax as root, or set sysctl kernel.perf_event_paranoid=-1";
 
 /// Adds the hottest functions to the points of `part`, or the reason why they are missing.
 pub(super) fn add(part: &mut ReproductionPart, step: &Step, amounts: &Amounts, runner: &Runner<'_>) {

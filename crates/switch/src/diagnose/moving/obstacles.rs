@@ -115,9 +115,9 @@ pub(super) enum Logins {
     Open,
 }
 
-const UNKNOWN: &str = "--login DSN tries the login, --map moves it without a check";
+const UNKNOWN: &str = "--login DSN tries the login, --map moves the port without a check";
 /// The end of the message for servers where one working login proves nothing about other logins.
-const ONLY_MAP: &str = "--map moves it without a check";
+const ONLY_MAP: &str = "--map moves the port without a check";
 
 /// Determines whether every login over the socket ends as it does over TCP. `is_direct` means that connections to the
 /// port lead directly to the server.
@@ -142,9 +142,10 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
 }
 
 /// The warning, printed at the start, about a port for which looptax does not know how logins end.
-pub(super) const OPEN: &str = "looptax does not know the account: on the socket it is user@localhost instead of \
-                               user@127.0.0.1, which may be refused, need no password, or have other rights; --login \
-                               DSN tries it, --require-login leaves it on TCP";
+pub(super) const OPEN: &str = "looptax does not know the account: on the socket the account is user@localhost \
+                               instead of user@127.0.0.1, and user@localhost may be refused, need no password, or \
+                               have other rights; --login DSN tries the login, --require-login leaves the port on \
+                               TCP";
 
 /// Returns the result for a case that looptax cannot rule out; the case counts as true.
 fn gets_more(why: impl std::fmt::Display) -> Logins {

@@ -448,7 +448,9 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
 fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
     let is_client = sides.is_reachable || sides.client.rights.is_none();
     let (code, outcome, what) = match (&tcp.conversation, &unix.conversation) {
-        (Ok(_), Ok(_)) => (PointCode::LoginWorks, Outcome::Pass, "the login works over both".to_owned()),
+        (Ok(_), Ok(_)) => {
+            (PointCode::LoginWorks, Outcome::Pass, "the login works over TCP and over the socket".to_owned())
+        }
         // The login over the socket may have failed only because looptax does not run as the client's user.
         (Ok(_), Err(why)) if !is_client => (
             PointCode::LoginFailsForUs,
