@@ -44,15 +44,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     let text = text.strip_prefix("inet:").filter(|_| app.host_is.contains(&HostForm::Unix)).unwrap_or(text);
     let is_conditional = matches!(app.socket_rule, SocketRule::Localhost | SocketRule::Loopback);
     let has_more = written.hostaddr.is_some() || is_conditional && written.socket.is_some();
-    if text.contains(',') && has_more {
-        return Err("several hosts are given together with a socket or `hostaddr`, and looptax has not tested how \
-                    the driver reads that"
-            .to_owned());
-    }
-    let text = one_of(app, text)?;
-    if app.kind == Kind::Mongodb && !text.starts_with('/') && text.contains(['/', ',']) {
-        return Err("the host is a set of servers, and the driver may connect to any of them".to_owned());
-    }
+    let text = only_host(app, text, has_more)?;
     let split = split(app, text);
     let port = split.port.or(written.port).unwrap_or_default().trim();
     if let Some(why) = unproved(app, written, text, &split, port) {
@@ -126,6 +118,20 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
         why,
         fails: false,
     })
+}
+
+/// Returns the host if the setting has only one; `has_more` says that a socket or `hostaddr` is set too.
+fn only_host<'a>(app: &App, text: &'a str, has_more: bool) -> Result<&'a str, String> {
+    if text.contains(',') && has_more {
+        return Err("several hosts are given together with a socket or `hostaddr`, and looptax has not tested how \
+                    the driver reads that"
+            .to_owned());
+    }
+    let text = one_of(app, text)?;
+    if app.kind == Kind::Mongodb && !text.starts_with('/') && text.contains(['/', ',']) {
+        return Err("the host is a set of servers, and the driver may connect to any of them".to_owned());
+    }
+    Ok(text)
 }
 
 /// The server according to libpq's `hostaddr`, which overrides the host.

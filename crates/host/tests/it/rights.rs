@@ -13,7 +13,7 @@ use rustix::thread::{CapabilitySet, LinkNameSpaceType, move_into_link_name_space
 
 const NOBODY: u32 = 65534;
 
-/// Runs a test as root, in a thread of its own, because capabilities belong to threads.
+/// Runs a test as root, in a separate thread, because capabilities belong to threads.
 #[track_caller]
 fn as_root(test: impl FnOnce() + Send + 'static) {
     if !rustix::process::geteuid().is_root() {

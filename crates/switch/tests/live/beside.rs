@@ -105,7 +105,7 @@ impl Beside {
         points(Question {
             socket: Some(&self.server.socket),
             n_connections: Some(1),
-            ..Question::of(client, &who, who.near(&survey.servers))
+            ..Question::of(client, &who, who.near(&survey))
         })
         .unwrap()
     }

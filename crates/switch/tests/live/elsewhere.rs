@@ -41,7 +41,7 @@ pub(crate) fn laravel(kind: Kind) {
     let client = Client::find(None, None).unwrap();
     let around = Around {
         client: &client,
-        near: client.near(&survey.servers),
+        near: client.near(&survey),
         socket: Some(&beside.server.socket),
         n_connections: Some(1),
     };
