@@ -52,6 +52,9 @@ test-all: ## the tests, with MySQL, Valkey and FerretDB too, then the long ones:
 	@if [ "$$(id -u)" = 0 ] && type podman debootstrap runc > /dev/null 2>&1; then \
 	  cargo build --locked --package looptax && scripts/try-shared-sockets.sh; \
 	else echo "going on without podman, debootstrap and runc as root: containers are not tried" >&2; fi
+	@if [ "$$(id -u)" = 0 ] && type dockerd docker-compose debootstrap > /dev/null 2>&1; then \
+	  cargo build --locked --package looptax && ENGINE=docker scripts/try-shared-sockets.sh; \
+	else echo "going on without docker and docker-compose as root: Docker is not tried" >&2; fi
 	PATH=$(FERRETDB):"$$PATH" cargo --locked lab long
 
 build: ## the release binary

@@ -5,7 +5,10 @@
 # Needs root, debootstrap, podman, podman-compose (1.0.4 or newer; COMPOSE names another program, otherwise it is
 # downloaded), runc, and Podman's `quadlet` (QUADLET names it); run `cargo build -p looptax` first.
 #
-# usage: scripts/try-shared-sockets.sh
+# With ENGINE=docker, Docker runs the Compose files (needs docker.io, docker-compose and iptables), and an application
+# outside of the containers is moved to the socket of a Redis whose port its container publishes.
+#
+# usage: [ENGINE=docker] scripts/try-shared-sockets.sh
 #
 # Everything except the download happens in a separate network namespace, which is removed with podman's bridges and
 # NAT rules.
@@ -19,7 +22,8 @@ cd "$(dirname "$0")/.."
 looptax=$PWD/target/debug/looptax
 roots=${LOOPTAX_ROOTS:-$PWD/target/roots}
 root=$roots/shared-sockets
-compose=${COMPOSE:-podman-compose}
+engine=${ENGINE:-podman}
+compose=${COMPOSE:-$engine-compose}
 quadlet=${QUADLET:-/usr/libexec/podman/quadlet}
 scratch=$(mktemp -d)
 resolver=/run/containers/networks
@@ -27,6 +31,14 @@ export CONTAINERS_CONF=$scratch/containers.conf
 export XDG_DATA_HOME=$scratch/kept
 
 finish() {
+  if [ "$engine" = docker ]; then
+    # The daemon ends its containers, and its part of the network ends with the namespace.
+    docker ps -aq 2> /dev/null | xargs -r docker rm -f > /dev/null 2>&1 || true
+    kill ${app:-} "$(cat "$scratch/docker.pid" 2> /dev/null)" 2> /dev/null || true
+    wait
+    rm -rf "$scratch"
+    return
+  fi
   podman pod rm -f -t 0 looptax-shop > /dev/null 2>&1 || true
   (cd "$scratch" && "$compose" -p looptax-sockets down -v > /dev/null 2>&1) || true
   (cd "$scratch/php" 2> /dev/null && "$compose" -p looptax-sockets down -v > /dev/null 2>&1) || true
@@ -80,6 +92,15 @@ ip link set lo up
 mkdir -p /run/netns "$resolver"
 mount -t tmpfs none /run/netns
 mount -t tmpfs none "$resolver"
+if [ "$engine" = docker ]; then
+  # looptax reads the names of containers in the usual folder.
+  mkdir -p "$scratch/docker" "$scratch/srv" /var/lib/docker /srv
+  mount --bind "$scratch/docker" /var/lib/docker
+  mount --bind "$scratch/srv" /srv
+  export DOCKER_HOST=unix://$scratch/docker.sock
+  dockerd -H "$DOCKER_HOST" --exec-root "$scratch/exec" --pidfile "$scratch/docker.pid" > "$scratch/dockerd" 2>&1 &
+  await docker info
+fi
 cat > "$CONTAINERS_CONF" << END
 [containers]
 default_ulimits = ["nofile=1024:1024", "nproc=4096:4096"]
@@ -161,10 +182,10 @@ printf '#!/bin/sh\nexec /usr/sbin/php-fpm* -y /usr/local/etc/php-fpm.conf "$@"\n
 chmod +x /usr/local/bin/php-fpm
 rm -rf /run/php
 END
-tar -C "$root" -c . | podman import -c 'ENV PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' - localhost/looptax-root:1 > /dev/null 2>&1
+tar -C "$root" -c . | "$engine" import -c 'ENV PATH=/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin' - localhost/looptax-root:1 > /dev/null 2>&1
 image() {
   printf 'FROM localhost/looptax-root:1\n%s\n' "$2" > "$scratch/images/Dockerfile"
-  podman build -q -t "$1" "$scratch/images" > "$scratch/build" 2>&1 || stop "$(tail -3 "$scratch/build")"
+  "$engine" build -q -t "$1" "$scratch/images" > "$scratch/build" 2>&1 || stop "$(tail -3 "$scratch/build")"
 }
 image docker.io/library/redis:7 'COPY redis.sh /redis.sh
 RUN chmod +x /redis.sh && rm -rf /run/redis && mkdir -p /data && chown redis:redis /data
@@ -188,7 +209,7 @@ RUN sh /fpm.sh
 CMD ["php-fpm"]'
 
 pid_of() {
-  podman inspect -f '{{.State.Pid}}' "$1" 2> /dev/null
+  "$engine" inspect -f '{{.State.Pid}}' "$1" 2> /dev/null
 }
 
 # Check the kernel's lists in a container's network: for connections to a port, and to a socket with this name.
@@ -289,7 +310,8 @@ services:
       - ./pages:/var/www/html:ro
   app:
     image: php:8-fpm
-    read_only: true # nothing is written
+    read_only: true # except for PHP's lock
+    tmpfs: [/tmp]
     volumes:
       - ./pages:/var/www/html:ro
       - ./pool.conf:/usr/local/etc/php-fpm.d/zz-socket.conf:ro
@@ -324,6 +346,51 @@ END
   printf 'ok  PHP-FPM: pages over the socket after, and nobody at the port\n'
   (cd "$scratch/php" && "$compose" -p looptax-sockets down -v > /dev/null 2>&1)
   comes_back PHP-FPM php/compose.yaml php/site.conf php/pool.conf
+fi
+
+if [ "$engine" = docker ]; then
+  published() { docker run -d --name published -p 127.0.0.1:16379:6379 "$@" > /dev/null; }
+  published redis:7
+  await bash -c 'exec 3<> /dev/tcp/127.0.0.1/16379'
+  mkdir "$scratch/host"
+  printf 'APP_KEY=base64:k\nREDIS_HOST=127.0.0.1\nREDIS_PORT=16379\n' | tee "$scratch/before/.env" > "$scratch/host/.env"
+  cat > "$scratch/host/app.php" << 'END'
+<?php
+while (true) {
+    $set = parse_ini_file(__DIR__ . '/.env', false, INI_SCANNER_RAW);
+    $at = $set['REDIS_HOST'];
+    $redis = @stream_socket_client($at[0] === '/' ? "unix://$at" : "tcp://$at:{$set['REDIS_PORT']}");
+    for ($i = 0; $redis && $i < 20; $i++) {
+        fwrite($redis, "INCR pages\r\n");
+        fgets($redis);
+        usleep(50000);
+    }
+    usleep(50000);
+}
+END
+  php "$scratch/host/app.php" 2> /dev/null &
+  app=$!
+  asks() { (cd "$scratch/host" && "$looptax" "$@" > "$scratch/words" 2>&1) && code=0 || code=$?; tr -s ' \n' ' ' < "$scratch/words" > "$scratch/answer"; }
+  asks check .env
+  [ "$code" = 1 ] && grep -q 'redis-server in docker published has no socket' "$scratch/answer" || stop "Published port: $(cat "$scratch/words")"
+  folder=$(grep -oE 'install -d -o [0-9]+ -g [0-9]+ [^ `]+' "$scratch/answer" | head -1)
+  volume=$(grep -oE -- '--volume [^ `]+' "$scratch/answer" | head -1)
+  options=$(grep -oE -- '--unixsocket [^ ]+ --unixsocketperm [0-7]+' "$scratch/answer" | head -1)
+  docker rm -f published > /dev/null
+  # shellcheck disable=SC2086
+  $folder && published $volume redis:7 redis-server $options
+  await test -S /srv/published-socket/redis.sock
+  asks check .env
+  [ "$code" = 0 ] || stop "Published port: $(cat "$scratch/words")"
+  printf 'ok  Published port: the advice of check was followed, and the socket would work\n'
+  asks switch .env --yes --pid "$app"
+  [ "$code" = 0 ] && grep -q 'moved and proved' "$scratch/answer" || stop "Published port: $(cat "$scratch/words")"
+  ss -Hxp | grep -q '/run/redis/redis.sock ' || stop "Published port: no connection to the socket"
+  printf 'ok  Published port: moved to the socket, and proved\n'
+  asks switch --undo last --yes
+  cmp -s "$scratch/host/.env" "$scratch/before/.env" || stop "Published port: .env is not as it was"
+  printf 'ok  Published port: every byte is back\n'
+  exit
 fi
 
 cat > "$scratch/pod.yaml" << 'END'

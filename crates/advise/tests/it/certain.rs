@@ -56,7 +56,7 @@ fn what_another_file_may_set_again_is_open_and_an_applications_own_files_set_not
     check_open(
         "/srv/sites/default/settings.php",
         &format!("<?php\n{drupal}\nif (file_exists('x')) {{ include 'settings.local.php'; }}"),
-        "also set by 'settings.local.php', which is read after it",
+        "also set by 'settings.local.php', which is read after this setting",
     );
     check_certain("/srv/sites/default/settings.php", &format!("<?php\ninclude 'before.php';\n{drupal}"));
     check_certain(

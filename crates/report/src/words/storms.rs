@@ -190,7 +190,7 @@ mod tests {
         let text = Text { is_unicode: true };
         for (n_failed, smallest_queue, somaxconn, words) in [
             (119, None, 128, "the kernel allows (128); repeat the storms after `sysctl net.core.somaxconn=199`"),
-            (119, None, 4096, "although the queue had room for all; the errors show"),
+            (119, None, 4096, "although the queue had room for all; read the errors"),
             (2, Some(70), 4096, "with a queue of 80 some connections failed, but with 70 none failed in fewer storms"),
             (
                 0,

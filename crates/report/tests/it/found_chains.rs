@@ -179,8 +179,8 @@ fn r25_a_hop_that_others_share_says_so_and_one_of_unknown_parts_is_in_no_sum() {
         php-fpm8.2 -> redis-server: loopback, 4 connections of 2 processes, 3 seen
           come and go, 50.0 requests/s, 2.0 [1.0, 3.0] ms/s lost, shared with others
         total: 1.0 [0.9, 1.1] ms/s lost
-      other programs share the cost of php-fpm8.2 -> redis-server in unknown parts,
-        so no total includes this cost
+      other programs share the cost of php-fpm8.2 -> redis-server in unknown parts;
+        the totals leave it out
       a closed connection counts as one request, though it may have carried more
     ");
 }

@@ -121,7 +121,7 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
       others   tcp over unix  35.0 % lost  16.0 % lost [15.4, 16.4] n=12  not seen here
       a part   tcp over unix  -            16.0 % lost [15.4, 16.4] n=12  -
 
-      the most: 111000/s on the socket at 4 connections, 92000/s over TCP at 4
+      the highest rates: 111000/s on the socket at 4 connections, 92000/s over TCP at 4
 
       connections  unix    tcp      tax (tcp over unix)
       4            111K/s  92.0K/s  16.3 % [11.0, 19.9]

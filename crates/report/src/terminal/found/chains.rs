@@ -256,7 +256,7 @@ impl Words<'_> {
         let names = hops.map(|hop| format!("{} -> {}", client(hop, self.text), shown(&hop.server, self.text)));
         let names: BTreeSet<String> = names.collect();
         let names = nonempty(names.into_iter().take(MOST_NAMES).collect::<Vec<_>>().join(", "))?;
-        Some(format!("other programs share the cost of {names} in unknown parts, so no total includes this cost"))
+        Some(format!("other programs share the cost of {names} in unknown parts; the totals leave it out"))
     }
 }
 

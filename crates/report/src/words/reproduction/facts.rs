@@ -84,7 +84,7 @@ pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
         ReproductionFinding::Page { queries, page_us, share_pct, added_pct } => {
             let added = added(added_pct);
             let whole = if holds_zero(added_pct) {
-                format!("not decided whether the whole page is slower over TCP: {added}")
+                format!("looptax cannot decide whether the whole page is slower over TCP: {added}")
             } else {
                 format!("the whole page takes {added} over TCP")
             };
@@ -162,7 +162,7 @@ mod tests {
         check(&near(&["two", "three"]), &["over TCP: two; three; "]);
         let page =
             |pct| ReproductionFinding::Page { queries: 54, page_us: 8_000.0, share_pct: 4.0, added_pct: exact(pct) };
-        check(&page(0.5), &["8.0 ms", "slower for it: +0.5 % [-0.5, 1.5]"]);
+        check(&page(0.5), &["8.0 ms", "slower over TCP: +0.5 % [-0.5, 1.5]"]);
         check(&page(2.0), &["takes +2.0 % [1.0, 3.0] over TCP"]);
     }
 
