@@ -51,7 +51,7 @@ fn a_server_that_ends_in_a_slice_is_told() {
 fn a_server_that_ends_in_the_drain_is_told() {
     // The first request of the first slice gets no answer until long after the end of the slice.
     let script = Script { closes_at: Some(PRIMING + 1), closes_after: Duration::from_millis(500), ..Script::default() };
-    check(script, "10", 3, &["failed in the drain", "closed the connection"]);
+    check(script, "10", 3, &["failed in the wait for the last answers of a slice", "closed the connection"]);
 }
 
 #[track_caller]

@@ -120,7 +120,7 @@ impl Container {
     }
 
     fn check(&self, port: u16) -> Finished {
-        Looptax::new(exe(), &self.scratch).args(["check", &format!("redis://127.0.0.1:{port}")]).run()
+        Looptax::new(exe(), &self.scratch).args(["check", "--verbose", &format!("redis://127.0.0.1:{port}")]).run()
     }
 }
 

@@ -204,7 +204,7 @@ const REFUSED: [(usize, &str, &str, &str); 27] = [
         1,
         "location = /status { fastcgi_pass app:9000; }",
         "location = /status { fastcgi_pass $up; }",
-        "does not know where",
+        "an expression that only the program can evaluate",
     ),
     (
         1,

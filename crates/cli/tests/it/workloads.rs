@@ -23,6 +23,8 @@ pub(crate) fn run(kind: Kind, options: &[&str]) -> Option<Value> {
         .args([format!("private:{kind}")])
         .args(["--fixed", "6", "-c", "2", "--slice-ms", "10", "-q", "--warm-up", "0s"])
         .args(["--rows", "2000", "--placement", "same"])
+        // MySQL has an arm with TLS by default.
+        .args(if kind == Kind::Mysql { &["--arms", "unix,tcp"][..] } else { &[] })
         .args(options)
         .run()
         .expect_code(0);

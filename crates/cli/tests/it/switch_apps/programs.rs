@@ -111,7 +111,10 @@ fn a_burst_is_part_of_the_proof_if_somebody_wants_it() {
     assert!(app.bytes() == before, "not the same bytes as before");
     let answered = burst("20", 0);
     assert_eq!(answered["code"], "burst-answered", "{answered}");
-    assert!(answered["words"].as_str().unwrap().starts_with("all 20 simultaneous connects to "), "{answered}");
+    assert!(
+        answered["words"].as_str().unwrap().starts_with("the server answered all 20 simultaneous connects to "),
+        "{answered}"
+    );
 }
 
 /// Returns the service in Ruby, with more code for its configuration, as the user of the tests or another user; `None`
