@@ -251,7 +251,7 @@ pub(crate) enum Command {
     Fleet(FleetArgs),
     /// Offer read-only commands and comparisons to an assistant (MCP).
     ///
-    /// The commands, and comparisons of private servers, are tools of the Model Context Protocol.
+    /// The commands are tools of the Model Context Protocol, and so are comparisons of private servers.
     Mcp(McpArgs),
     /// Print the help of a command, or of a topic.
     #[command(hide = true)]
@@ -373,8 +373,8 @@ pub(crate) struct CompareArgs {
     ///
     /// poll tries to receive, and if nothing is there, polls and receives again; poll-first polls, then receives; block
     /// receives and blocks; event uses a few threads with epoll; all compares these models in one interleaved schedule.
-    /// Default: with up to 64 connections poll (for PostgreSQL poll-first, as libpq does), with more event; for stream
-    /// block.
+    /// Default: `poll` for up to 64 connections (`poll-first` for PostgreSQL, as libpq does), `event` for more; `block` for
+    /// the workload stream.
     #[arg(long, value_delimiter = ',', value_name = "MODEL,…")]
     pub(crate) client: Vec<String>,
     /// Wait like a real client: php, java, go, libpq, hiredis, ...

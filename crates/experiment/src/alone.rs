@@ -17,7 +17,7 @@ use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connec
 /// The name that the first run takes; each further run at the same time takes this name with a number added.
 const NAME: &str = "looptax is measuring";
 const BESIDE: &str = ", beside ";
-/// Maximum number of runs that can hold a name; more than ever measure at the same time.
+/// Maximum number of runs that can hold a name; fewer runs than this ever measure at the same time.
 const MOST: usize = 32;
 /// How often a waiting run checks whether it is its turn.
 const PAUSE: Duration = Duration::from_millis(200);

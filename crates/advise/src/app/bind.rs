@@ -21,9 +21,9 @@ use crate::Takes;
 /// The most connections of one kind that are read from a file. A check logs in to each of them.
 pub(super) const MOST_CONNECTIONS: usize = 32;
 
-/// The most connections of an application that are read from a file. The limit is higher for a proxy: looptax does not
-/// log in to the servers behind a proxy, and a line that looptax left out would keep an address at which no server
-/// listens any more.
+/// Returns how many connections of an application are read from a file at most. The limit is higher for a proxy: looptax
+/// does not log in to the servers behind a proxy, and a line that looptax did not read would not be changed, and would
+/// still name an address at which no server listens any more.
 pub(super) const fn most_connections(app: &App) -> usize {
     if app.format.proxy().is_some() { MOST_SETTINGS } else { MOST_CONNECTIONS }
 }

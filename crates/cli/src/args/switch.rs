@@ -75,8 +75,8 @@ pub(crate) struct SwitchArgs {
     pub(crate) connections: Option<u32>,
     /// Also prove the move with many connections at the same time.
     ///
-    /// looptax opens the number of connections in --connections, or the number that it counts, together over the
-    /// socket, without a login. The server has to answer all of them.
+    /// looptax opens as many connections over the socket as --connections says (or as many as it counts), all at the same
+    /// time and without a login. The server has to answer all of them.
     #[arg(hide_short_help = true, long, conflicts_with_all = ["patch", "undo", "finish", "list"])]
     pub(crate) burst: bool,
     /// Shell command that makes the application read its file.

@@ -281,8 +281,8 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
         (Verdict::Invalid, _) => String::new(),
         // The cost of moving the connections is larger than what a short page gains.
         _ if costs_by_configuration(comparison) => format!(
-            "not worth it under looptax, because looptax's own part is more than these pages gain. Without that part \
-             TCP costs something, and {switch}\n"
+            "not worth it under looptax, because moving a connection takes looptax more time than the socket saves on \
+             these pages. Without looptax, TCP costs something, and {switch}\n"
         ),
         (Verdict::Difference, _) => "not worth it: the application is slower over the socket\n".to_owned(),
         (Verdict::Negligible | Verdict::Equivalent, _) => {

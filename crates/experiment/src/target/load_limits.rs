@@ -1,7 +1,7 @@
 //! The conditions under which looptax refuses to measure on a running server. They are checked by queries to the server
 //! before anything is measured.
 //!
-//! looptax must not fill another user's log, write to its disk or replica, or use up its connections.
+//! On another user's server, looptax must not fill the log, write to the disk or a replica, or use up the connections.
 
 use looptax_bench::path::Conversation;
 use looptax_model::dsn::Protocol;

@@ -164,7 +164,7 @@ pub struct Target {
 pub struct Meetings {
     /// The clients' programs.
     pub programs: Vec<String>,
-    /// Number of observations: looptax looked at a client's thread that had run since the previous look.
+    /// Number of times that looptax looked at a client's thread that had run since the previous look.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_looks: u32,

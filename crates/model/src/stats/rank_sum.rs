@@ -37,7 +37,7 @@ pub fn p_value(left: &[f64], right: &[f64]) -> Option<f64> {
 /// Estimand: the shift between two distributions of the same shape; this is the Hodges-Lehmann estimate for
 /// [`p_value`]. Returns `None` if a group is empty.
 ///
-/// Example: for 5, 7 and 1, 2 the differences are 4, 3, 6, 5, with the median 4.5.
+/// Example: for the samples {5, 7} and {1, 2}, the differences are 4, 3, 6 and 5, and their median is 4.5.
 pub fn shift(left: &[f64], right: &[f64]) -> Option<f64> {
     let differences = left.iter().flat_map(|l| right.iter().map(move |r| l - r));
     median(&mut differences.collect::<Vec<f64>>())

@@ -159,7 +159,7 @@ impl Exchange<'_> {
         for _ in 0..MOST_LOOKS {
             let was_told = now(from, &known)?;
             if !watches::are_alike(&was_told, &known) {
-                // A later change by the program to the new file's watches is final.
+                // If the program later changes the watches on the new file, its change is kept.
                 let is_told = now(to, &known)?;
                 if !watches::are_alike(&is_told, &known) {
                     return Ok(is_told);

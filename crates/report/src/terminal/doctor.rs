@@ -129,8 +129,8 @@ fn scheduled_normally(check: &DoctorResult) -> Option<&InjectedRun> {
 fn normal_scheduling(run: &InjectedRun) -> String {
     let [without, with] = run.client_switches_forced_per_request.map(|it| number(it, 2));
     format!(
-        "not judged, with ordinary scheduling: a delay of {:.1} % shows as {}; the client loses its core {without} \
-         times per request without the delay, {with} times with it",
+        "with ordinary scheduling (this run is not judged), a delay of {:.1} % shows as {}; the client loses its core \
+         {without} times per request without the delay, and {with} times with the delay",
         run.truth_pct,
         interval(&run.tax_pct),
     )

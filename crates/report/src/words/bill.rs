@@ -54,8 +54,8 @@ fn row(step: &BillStep, bill: &Bill, has_time: bool, text: Text) -> [String; 4] 
 fn part(step: &BillStep, text: Text) -> String {
     let words = match (step.arm.as_str(), step.over.as_str()) {
         ("tcp+unix", _) => "loopback TCP to the pooler",
-        ("unix+tcp", "unix+unix") => "loopback TCP after the pooler only",
-        ("tcp+tcp", "tcp+unix") => "loopback TCP after the pooler too",
+        ("unix+tcp", "unix+unix") => "loopback TCP only after the pooler",
+        ("tcp+tcp", "tcp+unix") => "loopback TCP also after the pooler",
         ("tcp", "unix") => "loopback TCP",
         ("tcp6", "unix") => "loopback TCP, IPv6",
         ("tls", "tcp") => "TLS on tcp",

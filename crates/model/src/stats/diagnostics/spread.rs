@@ -25,7 +25,7 @@ pub struct SamplingFloor {
     pub half_width: f64,
 }
 
-/// Returns a standard deviation that outliers hardly affect: 1.4826·median x − median(x) .
+/// Returns a standard deviation that outliers hardly affect: `1.4826 · median(|x - median(x)|)`.
 ///
 /// It estimates the standard deviation of a normal distribution. Returns `None` if there are no values, and zero if
 /// more than half of the values are equal.

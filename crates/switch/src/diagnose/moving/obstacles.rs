@@ -125,9 +125,8 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
     match server.kind {
         Kind::Mysql | Kind::Percona if !is_before_version_8(server) => Logins::Differ {
             why: format!(
-                "once MySQL 8 or later has lost a password from its cache, it accepts that password over the socket \
-                 only in clear text, and a client that assumes TCP without TLS does not send a password in clear \
-                 text; {UNKNOWN}"
+                "when a password is no longer in its cache, MySQL 8 or later accepts it over the socket only in clear \
+                 text, and a client that treats the socket like TCP without TLS refuses to send it so; {UNKNOWN}"
             ),
             gets_more: false,
         },
