@@ -171,7 +171,7 @@ pub struct Change {
 /// A changed setting, without its password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Edit {
-    /// The number of its line; `null` in an environment.
+    /// The number of the setting's line; `null` if the setting is in an environment.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub line: Option<usize>,

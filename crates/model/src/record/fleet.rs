@@ -215,7 +215,7 @@ pub struct FleetUnlike {
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub mean_us: f64,
-    /// The list may be cut after this machine; then this is an upper limit of the share of machines in the list that
+    /// If the list is cut after this machine, this value is an upper limit of the share of machines in the list that
     /// are there only by chance (Benjamini and Hochberg).
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]

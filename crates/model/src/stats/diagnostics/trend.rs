@@ -20,8 +20,8 @@ pub struct Trend {
 ///
 /// rho = Pearson's correlation of the midranks with 1, 2, …; t = rho·√((n−2)/(1−rho²)) at n − 2 degrees of freedom.
 /// Assumes that the values are independent if there is no drift; the approximation is good for about ten values or
-/// more. Returns `None` for fewer than three values, if all values are equal, or if a value is NaN.  rho  = 1 gives p
-/// = 0.
+/// more. Returns `None` for fewer than three values, if all values are equal, or if a value is NaN. |rho| = 1 gives p =
+/// 0.
 ///
 /// Example: 1, 3, 2: the correlation of the ranks 1, 3, 2 with 1, 2, 3 is rho = 0.5, t = 0.577 at 1 degree of freedom,
 /// p = 0.667.
