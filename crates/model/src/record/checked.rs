@@ -1,7 +1,7 @@
 //! The result of `looptax check`: the points that were checked, and the lines to change.
 //!
-//! A JSON form separate from records of runs. It holds the points of one address, or all connections of a file or a
-//! process, each connection with its points.
+//! A JSON form separate from records of runs. The form holds the points of one address, or all connections of a file or
+//! a process, each connection with its points.
 
 use crate::stats::range::Count;
 use schemars::JsonSchema;

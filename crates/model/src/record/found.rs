@@ -1,6 +1,6 @@
 //! The result of `looptax find`: servers, their clients, and problems.
 //!
-//! A JSON form separate from records of runs. Every name in it was chosen by other people.
+//! A JSON form separate from records of runs. Every name in this form was chosen by other people.
 
 use crate::stats::range::{Amount, Count, ProcessId, SmallCount, Version};
 use schemars::JsonSchema;

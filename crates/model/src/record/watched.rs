@@ -1,6 +1,6 @@
 //! The counts of `looptax watch`: for each hop its client and server, its requests, and their times.
 //!
-//! A JSON form separate from records of runs. Every name in it was chosen by other people.
+//! A JSON form separate from records of runs. Every name in this form was chosen by other people.
 
 use crate::stats::range::{Amount, Count, ProcessId, Version};
 use crate::stats::{Times, TimesForm};

@@ -15,8 +15,8 @@ const Z_95: f64 = 1.959_963_984_540_054;
 /// If the typical and the total throughput differ by at most this much (in θ), the difference is not reported.
 const DISAGREEMENT: f64 = 0.01;
 
-/// The part of the interval's width that comes from counting noise. Only more requests make it smaller; no change of
-/// the design does.
+/// The part of the interval's width that comes from counting noise. Only more requests make this part smaller; no
+/// change of the design makes it smaller.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SamplingFloor {
     /// Variance of the counts of one arm's slices within an octet, divided by their mean.

@@ -39,8 +39,8 @@ pub fn trend(series: &[f64]) -> Option<Trend> {
 
 /// Computes Pearson's correlation of each value with the next value.
 ///
-/// For an independent series of n values it is about −1/n. Returns `None` for fewer than four values (two pairs are
-/// always fully correlated), or if all values are equal.
+/// For an independent series of n values the correlation is about −1/n. Returns `None` for fewer than four values (two
+/// pairs are always fully correlated), or if all values are equal.
 ///
 /// Example: 0, 2, 1, 3 has the pairs (0, 2), (2, 1), (1, 3), so the correlation is −1/2.
 pub fn lag1_autocorrelation(series: &[f64]) -> Option<f64> {

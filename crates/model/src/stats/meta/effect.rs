@@ -1,8 +1,8 @@
 //! One host's effect as input of the fleet's statistics: its value, its variance, and how precisely the variance is
 //! known.
 //!
-//! All input of `meta` is made here: values that are not finite numbers, and variances that are not plausible, are
-//! refused.
+//! This file makes all input of `meta`, and refuses values that are not finite numbers, and variances that are not
+//! plausible.
 
 use crate::stats::Estimate;
 use crate::stats::distributions::t_critical;
