@@ -151,10 +151,10 @@ fn from_json(column: &Column, object: &Json) -> Option<Value> {
 const IDS: [&str; 2] = ["report_id", "host_id"];
 /// Maximum number of characters in such an id.
 const MOST_ID_CHARS: usize = 64;
-/// Limit for the numbers of a report's rows, also in the engines.
+/// Limit for the number that each row of a report has, from 0; the engines have the same limit.
 pub(crate) const MOST_ROWS: u64 = 10_000;
 
-/// Maximum of a count: sums over all machines stay far below the maximum of an engine's integers.
+/// Maximum value of a count. With this limit, sums over all machines stay far below the largest integer of an engine.
 pub(crate) const MOST_COUNT: u64 = 1_000_000_000;
 /// Maximum absolute value of a number: squares and sums of such numbers are finite.
 pub(crate) const MOST_NUMBER: f64 = 1e12;

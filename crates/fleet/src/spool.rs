@@ -17,13 +17,13 @@ use crate::FleetError;
 use crate::batch::Batch;
 use crate::lines::{from_lines, to_lines};
 
-/// Maximum size of all waiting reports in bytes: a report per hour of a large machine for a month.
+/// Maximum size of all waiting reports in bytes: enough for a large machine that makes a report every hour for a month.
 const MOST_BYTES: u64 = 64 << 20;
 /// The mode of a waiting report's file: only the owner may read it.
 const PRIVATE: u32 = 0o600;
 /// The file name extension of reports; other files in the folder are not touched.
 const ENDING: &str = "jsonl";
-/// The extension that a file gets if it could not be read as a report; it is not sent again.
+/// The extension that a file gets if it could not be read as a report; such a file is not sent again.
 const BROKEN: &str = "broken";
 /// The extension that a report gets if the collector refused it.
 const REFUSED: &str = "refused";

@@ -9,7 +9,7 @@ use looptax_model::record::SCHEMA_VERSION;
 /// Why a record could not be saved or read.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The file exists already, and the caller did not allow to replace it.
+    /// The file exists already, and the caller did not allow looptax to replace it.
     #[error("`{}` exists already", path.display())]
     AlreadyExists { path: PathBuf },
     /// A file could not be created.
@@ -34,7 +34,7 @@ pub enum StoreError {
     #[error("`{}` is broken at `{field}`", path.display())]
     Broken {
         path: PathBuf,
-        /// The invalid field: `comparisons[0].tax[0].verdict`.
+        /// The invalid field, such as `comparisons[0].tax[0].verdict`.
         field: String,
         source: serde_json::Error,
     },
@@ -67,7 +67,7 @@ pub enum StoreError {
 }
 
 impl StoreError {
-    /// Whether the disk is full, so that a smaller file may fit.
+    /// Whether the disk is full; a smaller file may still fit.
     pub(crate) fn is_of_full_disk(&self) -> bool {
         match self {
             Self::CreateFile { source, .. } | Self::WriteFile { source, .. } | Self::RenameFile { source, .. } => {

@@ -1,7 +1,7 @@
-//! Saves records. Only this room writes results.
+//! Saves records. Only this crate writes results.
 //!
 //! A record is one file, which is replaced as a whole or not at all. The history is an index of records, and can be
-//! rebuilt from them. This room does not know how a record was made, or what the record means.
+//! rebuilt from them. This crate does not know how a record was made, or what the record means.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod error;

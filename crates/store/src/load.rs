@@ -11,7 +11,7 @@ use serde::de::{DeserializeOwned, IgnoredAny};
 
 use crate::StoreError;
 
-/// The largest file that is read, in bytes. No record is larger.
+/// Maximum size of a file that is read, in bytes. No record is larger.
 const MOST_BYTES: u64 = 512 << 20;
 
 /// The only field that is in records of all versions.
@@ -51,7 +51,7 @@ pub fn is_watched(path: &Path) -> bool {
 
 fn load_as<T: DeserializeOwned>(path: &Path, version: u32) -> Result<T, StoreError> {
     let text = read::read(path, MOST_BYTES).map_err(|source| StoreError::ReadFile { path: path.to_owned(), source })?;
-    // In a file that is cut off, the version cannot be read either; `parse` then reports where the file ends.
+    // If the file is cut off, its version cannot be read, and `parse` reports where the file ends.
     if let Ok(head) = serde_json::from_slice::<Head>(&text) {
         match head.schema_version {
             None => {

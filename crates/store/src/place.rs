@@ -1,8 +1,8 @@
 //! The destination of a record: a regular file, which is replaced as a whole, or a device, to which the record is
 //! written.
 //!
-//! The destination is checked once, before anything is measured, so that a run cannot end with an error that was
-//! already there at its start.
+//! The destination is checked once, before anything is measured, so that a run does not end with an error that it could
+//! have reported at its start.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -31,7 +31,7 @@ impl Place {
             return Err(StoreError::AlreadyExists { path: path.to_owned() });
         }
         if !output.is_stream() {
-            // The file is not finished, so it is removed immediately.
+            // Creates a file as a test. The file is not finished, so it is removed immediately.
             output.begin(None).map_err(failed)?;
         }
         let path = if output.is_there() { output.path() } else { path.to_owned() };

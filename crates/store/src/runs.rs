@@ -1,7 +1,7 @@
 //! The destination of records if the user gives no path: a folder for each run, with the name of the run.
 //!
-//! The folder is made before anything is measured. Therefore two runs never use the same folder, and a destination to
-//! which looptax cannot write is reported at the start.
+//! The folder is made before anything is measured. Therefore two runs never use the same folder, and looptax reports at
+//! the start if it cannot write there.
 
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
@@ -12,7 +12,7 @@ use crate::StoreError;
 
 /// The file name of the record in the folder of a run.
 const RECORD: &str = "record.json";
-/// The most runs for which the same name may be requested.
+/// Maximum number of runs for which the same name may be requested.
 const MOST_OF_A_NAME: u32 = 1_000;
 
 #[derive(Debug, Clone)]
@@ -23,18 +23,18 @@ pub struct Runs {
 /// The folder of a run. Dropping this value removes the folder if it is still empty.
 #[derive(Debug)]
 pub struct RunFolder {
-    /// The name of the run: the requested name, or that name with a number if it is taken.
+    /// The name of the run: the requested name or, if another run has this name, the name with a number.
     pub id: String,
     all: Folder,
 }
 
 impl Runs {
-    /// The runs in the folder `folder`, which does not have to exist.
+    /// Refers to the runs in `folder`. The folder does not have to exist.
     pub fn new(folder: PathBuf) -> Self {
         Self { folder }
     }
 
-    /// Makes the folder of a new run, with the name `id` if it is free.
+    /// Makes the folder of a new run. The folder's name is `id`, unless a run has this name already.
     ///
     /// # Errors
     /// [`StoreError::CreateFolder`].
@@ -79,7 +79,7 @@ impl Runs {
             Err(error) if error.kind() != ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         };
-        // looptax did not make the other files in the folder.
+        // If the folder contains other files, it stays, because looptax did not make these files.
         let _kept = all.remove_folder(id);
         removed
     }

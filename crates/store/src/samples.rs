@@ -14,14 +14,14 @@ use looptax_model::record::Samples;
 
 use crate::StoreError;
 
-/// The most bytes that the latencies of a record may take: enough for a few hundred million requests.
+/// Maximum number of bytes that the latencies of a record may take: enough for a few hundred million requests.
 pub const SAMPLES_CAP_BYTES: usize = 64 << 20;
-/// The largest number of latencies that looptax writes for an epoch. No run keeps more of them in memory.
+/// Maximum number of latencies that looptax writes for an epoch. No run keeps more latencies in memory.
 const MOST_SAMPLES: u64 = 1 << 26;
 
 /// Packs the latencies of one arm in one epoch. Packing runs between two epochs, so it uses the fast level of
-/// compression, which takes a twelfth more space (7 MB of pairs from an event loop with 64 connections: 3.1 MB, and
-/// 2.86 MB at level 6).
+/// compression, which takes a twelfth more space (7 MB of pairs from an event loop with 64 connections become 3.1 MB,
+/// but 2.86 MB at level 6).
 ///
 /// # Units
 /// `latencies_ns` in nanoseconds, in any order.

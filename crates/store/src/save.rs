@@ -97,8 +97,8 @@ impl Saver {
         Ok(())
     }
 
-    /// Saves the record with the latencies of as many comparisons as fit on a full disk; `None` if the record does not
-    /// fit even without latencies.
+    /// Saves the record with the latencies of as many comparisons as still fit on the disk; `None` if the record does
+    /// not fit even without latencies.
     fn save_smaller(&self, record: &Record, error: &StoreError) -> Option<Record> {
         let mut smaller = record.clone();
         while error.is_of_full_disk() && forget_last_samples(&mut smaller) {

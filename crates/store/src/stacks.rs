@@ -1,4 +1,4 @@
-//! Call chains in the form in which a record contains them: folded, packed, and those with the most CPU time first.
+//! Call chains in the form in which a record contains them: folded, sorted by CPU time (the largest first), and packed.
 
 use std::cmp::Reverse;
 use std::io::Read;
@@ -11,8 +11,8 @@ use looptax_model::record::Stacks;
 use crate::StoreError;
 use crate::samples::{BASE64, deflate};
 
-/// The most bytes that the chains of a pair of arms may take before they are packed: enough for some twenty thousand
-/// chains.
+/// Maximum number of bytes that the chains of a pair of arms may take before they are packed: enough for some twenty
+/// thousand chains.
 const CAP_BYTES: usize = 4 << 20;
 
 /// A call chain with its CPU time.
@@ -24,7 +24,7 @@ pub struct Stack {
     pub ns: [u64; 2],
 }
 
-/// Packs chains, those with the most CPU time first, up to the limit of bytes.
+/// Packs chains in the order of their CPU time, the largest first, until they reach the limit of bytes.
 pub fn pack_stacks(mut stacks: Vec<Stack>, requests: [u64; 2]) -> Stacks {
     stacks.sort_by(|a, b| {
         let total = |it: &Stack| Reverse(it.ns[0] + it.ns[1]);

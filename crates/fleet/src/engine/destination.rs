@@ -1,4 +1,4 @@
-//! The destination of reports; parses the text that the user typed.
+//! The destination of reports, parsed from the text that the user typed.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -75,7 +75,8 @@ impl Destination {
             "" => return Err(wrong("it is empty")),
             _ if text.starts_with("clickhouse:") => Place::ClickHouse(clickhouse(text)?),
             _ if text.contains("://") => Place::Postgres(postgres(text)?),
-            // A mistyped address must not be taken for a folder, whose name would then contain a password.
+            // A mistyped address must not be taken for a folder: the folder's name could contain the address's
+            // password.
             _ if text.contains("//") || text.contains(['@', ':']) => {
                 return Err(wrong(
                     "the address is neither a URL nor the path of a folder (a path cannot contain `//`, `@` or `:`)",
@@ -193,7 +194,7 @@ fn postgres(text: &str) -> Result<PostgresAt, FleetError> {
     Ok(found)
 }
 
-/// Returns an error for an unknown parameter: it may be mistyped, and meant to turn encryption on.
+/// Returns an error for an unknown parameter: the user may have mistyped a parameter that turns encryption on.
 fn refuse_others(query: Query<'_>, known: &[&str]) -> Result<(), FleetError> {
     let mut names = query.pairs().map(|pair| pair.name());
     match names.find(|name| !known.contains(&&**name)) {

@@ -14,7 +14,8 @@ use crate::FleetError;
 use crate::batch::Batch;
 use crate::lines::to_lines;
 
-/// The mode of a report's file: only the owner may read it, and other users only if the folder's access rules allow it.
+/// The mode of a report's file: the owner may read it; other users may read it only if the folder's access rules allow
+/// it.
 const PRIVATE: u32 = 0o600;
 
 /// A folder with a file for each report; each file is either complete or missing.

@@ -18,14 +18,14 @@ const ALPHAS: std::ops::RangeInclusive<f64> = 1e-6..=0.5;
 
 #[derive(Debug, Default)]
 pub struct Answers {
-    /// Clients over TCP, the busiest first.
+    /// Clients that use TCP, the busiest first.
     pub payers: Listed<Payer>,
     /// The measurements, one for each server of a machine, the newest first.
     pub measured: Listed<Measured>,
-    /// Groups of machines with the same kernel release, CPU and virtualisation: how many machines there are, and their
-    /// requests over TCP.
+    /// Groups of machines with the same kernel release, CPU and virtualisation, each with its number of machines and
+    /// their requests over TCP.
     pub conditions: Listed<Machines>,
-    /// Pairs that use another transport than a week ago.
+    /// Pairs of client and server that use another transport than a week ago.
     pub movers: Listed<Mover>,
     /// Machines from which no report has arrived for some time.
     pub silent: Listed<Silent>,
@@ -59,14 +59,14 @@ pub struct Measured {
     /// Kernel release.
     pub kernel: String,
     pub cpu_model: String,
-    /// `yes`, `no`, or empty.
+    /// Whether the machine is virtual: `yes`, `no`, or empty if it is not known.
     pub virtualised: String,
     /// The CPU time that TCP adds, in µs.
     pub cpu_us: Estimate,
     pub effect: Effect,
 }
 
-/// A pair of client and server on a machine that has changed its transport.
+/// A pair of client and server on one machine; the pair has changed its transport.
 #[derive(Debug, Clone)]
 pub struct Mover {
     pub host_id: String,
@@ -75,7 +75,7 @@ pub struct Mover {
     pub server: String,
     /// The transport a week ago: `socket`, `tcp`, or `both`.
     pub before: String,
-    /// The current transport, as one of the same three words.
+    /// The current transport: `socket`, `tcp`, or `both`.
     pub now: String,
     /// `to socket` or `to tcp`.
     pub direction: String,
@@ -87,7 +87,7 @@ pub struct Machines {
     /// Kernel release.
     pub kernel: String,
     pub cpu_model: String,
-    /// `yes`, `no`, or empty.
+    /// Whether the machine is virtual: `yes`, `no`, or empty if it is not known.
     pub virtualised: String,
     pub hosts: u64,
     /// The requests of these machines over TCP, per second.

@@ -18,7 +18,7 @@ use super::saved::{ALPHA, saved};
 /// Maximum number of clients that are considered for the first places: those with the largest expected loss. Any other
 /// client has practically no chance of being among the first.
 const MOST_CANDIDATES: usize = 20_000;
-/// Share of the machines reported as unusual that may have been reported by chance.
+/// Of the machines that are reported as unusual, this share may have been reported by chance.
 const FALSE_SHARE: f64 = 0.05;
 
 /// The results of all measurements, by kind of server.
@@ -42,7 +42,7 @@ impl<'a> Kinds<'a> {
             own.entry((it.host_id.as_str(), it.server.as_str())).or_insert(it.effect);
         }
         let effects: Vec<&[Effect]> = by_kind.values().map(Vec::as_slice).collect();
-        // If no kind was measured more than once, there is no prior: it would be common to all kinds.
+        // If no kind was measured more than once, there is no prior, because the prior would be the same for all kinds.
         let found = groups(&effects, Spread::PauleMandel, ALPHA).filter(|it| it.common.freedom > 0.0);
         let prior = |idx| found.as_ref().and_then(|it| it.prior(idx));
         let known = by_kind.keys().enumerate();

@@ -15,8 +15,8 @@ const REPORT: [&str; 9] = ["host", "host_id", "at", "received", "looptax", "kern
 const FINDING: [&str; 8] =
     ["client", "client_user", "server", "way", "connections", "requests_per_s", "has_socket", "fell_back"];
 
-/// Returns the machines with this name, which machines made from the same image may share. If there is none, returns
-/// the machine with this number.
+/// Returns the machines with this name. Several machines that were made from the same image may have the same name. If
+/// no machine has this name, returns the machine with this number.
 ///
 /// # Errors
 /// The same as those of [`Collector::ask`].

@@ -1,7 +1,8 @@
 //! Makes an overview of a fleet from its newest reports: what it loses, which clients to move first, what differs by
 //! condition, what needs attention.
 //!
-//! Pure: takes the replies to the queries and returns a [`Fleet`]. All formulas are in the statistics room.
+//! Pure: takes the replies to the queries and returns a [`Fleet`]. All formulas are in the statistics
+//! (`looptax_model::stats`).
 
 mod answers;
 mod cells;

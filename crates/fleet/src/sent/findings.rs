@@ -7,7 +7,7 @@ use crate::anonymous::Names;
 use crate::column::{Column, Kind, Row, Table, Value};
 use crate::text::{known, text};
 
-/// One row for each pair of client and server, and transport.
+/// One row for each combination of client, server and transport.
 pub const FINDINGS: Table = Table {
     name: "findings",
     doc: "Connections of one process to one server of the same machine, over one transport, as looptax find saw them.",

@@ -108,8 +108,8 @@ mod tests {
         words.iter().map(|it| (*it).to_owned()).collect()
     }
 
-    /// Makes blocks in which the baseline answers `counts[0]` requests per slice, and each other arm its own entry of
-    /// `counts`.
+    /// Makes blocks in which the baseline answers `counts[0]` requests per slice, and every other arm answers the
+    /// number in its own entry of `counts`.
     fn blocks(counts: &[u64]) -> Raw {
         let epochs = (0..12).flat_map(|block| {
             let others = counts.iter().enumerate().skip(1);

@@ -1,5 +1,5 @@
-//! A published figure, converted to a ratio: the cost over TCP divided by the cost over the socket. So all figures are
-//! on one scale.
+//! A published figure, converted to a ratio: the cost over TCP divided by the cost over the socket. This puts all
+//! figures on one scale.
 
 use crate::record::{Figure, Published, ReproductionReason, ReproductionUnit, ReproductionVerdict};
 use serde::Deserialize;

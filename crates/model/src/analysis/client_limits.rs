@@ -1,4 +1,4 @@
-//! Finds arms in which the client limits the rate, not the server. If looptax's own part of a request costs more than
+//! Finds arms in which the client limits the rate, not the server. If looptax's own work for a request costs more than
 //! everything else, the measurement of the arm says little about its transport. Called by [`super::judged`].
 
 use std::collections::BTreeSet;
@@ -8,12 +8,12 @@ use crate::stats::Side;
 
 use super::proved_arm::ProvedArm;
 
-/// If the client's own code uses more than this part of all CPU time per request, the measurement mostly measures that
+/// If the client's own code uses more than this share of all CPU time per request, the measurement mostly measures that
 /// code.
 const OWN_CODE: f64 = 0.5;
-/// If the client is busy for more than this part of its cores' time, it has no reserve.
+/// If the client is busy for more than this share of its cores' time, it has no reserve.
 const BUSY: f64 = 0.9;
-/// If requests are sent late by more than this part of the latency's p99, the delay distorts the figures.
+/// If requests are sent late by more than this fraction of the latency's p99, the delay distorts the figures.
 const LATE: f64 = 0.1;
 
 /// Returns, for each arm of `pair` in which the client is the bottleneck, the signs that show this.

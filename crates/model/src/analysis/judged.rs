@@ -30,7 +30,7 @@ pub struct Question<'a> {
     pub alpha: f64,
     /// Half the width of the range "no difference that matters", as a fraction.
     pub delta: f64,
-    /// The reasons why the pair's result is invalid, besides those that raw data and proofs show.
+    /// The reasons why the pair's result is invalid, in addition to the reasons that raw data and proofs show.
     pub invalid: Vec<String>,
     /// The look at which the run stopped, from 0; `None` if the run was interrupted.
     pub look: Option<u32>,
@@ -281,7 +281,7 @@ mod tests {
         assert!(found.warnings.is_empty(), "{:?}", found.warnings);
     }
 
-    /// Makes epochs of which every second group of four is disturbed; disturbed epochs have another effect.
+    /// Makes epochs in groups of four. Every second group is disturbed, and its epochs have another effect.
     fn disturbed_raw() -> Raw {
         let epoch = |idx: u64| {
             let is_disturbed = idx / 4 % 2 == 1;

@@ -13,9 +13,10 @@ use crate::analysis::{bill, trial, validity, why};
 
 /// How the measurement of one pair of arms ended: facts that its raw numbers do not contain.
 pub struct Ending {
-    /// The reasons why the pair's result is invalid, besides those that raw data and proofs show.
+    /// The reasons why the pair's result is invalid, in addition to the reasons that raw data and proofs show.
     pub invalid: Vec<String>,
-    /// The interim analysis at which the measurement stopped, counted from 0; `None` if it was interrupted.
+    /// The interim analysis at which the measurement stopped, counted from 0; `None` if the measurement was
+    /// interrupted.
     pub look: Option<u32>,
     pub alpha: f64,
     /// Whether more interim analyses were planned.

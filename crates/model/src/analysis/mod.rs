@@ -1,8 +1,8 @@
-//! From raw epochs of a record to estimates, verdicts, the bill, the ranking of remedies, the differences of two runs,
-//! and the agreement of published claims.
+//! Turns the raw epochs of a record into estimates, verdicts, the bill, the ranking of remedies and the differences of
+//! two runs, and compares published claims with measurements.
 //!
 //! Pure: no I/O, no clock. The live run and `show` both go from the record's counts through [`judged`], so both give
-//! the same digits. The formulas of the metrics are in the statistics, not here.
+//! the same digits. The formulas of the metrics are in [`crate::stats`].
 
 mod again;
 mod bill;

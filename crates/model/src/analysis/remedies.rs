@@ -39,8 +39,8 @@ pub fn rank_remedies(comparisons: &[Comparison], today: &str) -> Vec<Remedies> {
     all
 }
 
-/// Returns the key by which remedies are sorted. Remedies that start from today's arm come first; among these, proved
-/// gains, the largest first, then undecided remedies, remedies without an effect, and losses.
+/// Returns the key by which remedies are sorted. Remedies that start from today's arm come first. Among them, the order
+/// is: proved gains (the largest first), undecided remedies, remedies without an effect, and losses.
 fn rank(remedy: &Remedy) -> (bool, u8, f64) {
     let gain = remedy.gain_pct.known().map_or(f64::NAN, |it| it.value);
     let class = match remedy.verdict {

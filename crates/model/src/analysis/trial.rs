@@ -70,8 +70,8 @@ mod tests {
 
     use super::*;
 
-    /// Makes slices with pages of 2 ms; over the other arm a page takes 100 µs more. Of this time the supervisor uses
-    /// 150 µs over the baseline, and 50 µs over the other arm.
+    /// Makes slices with pages of 2 ms; over the other arm a page takes 100 µs more. Of a page's time, the supervisor
+    /// uses 150 µs over the baseline, and 50 µs over the other arm.
     fn epoch(order: &str, knows: bool) -> Epoch {
         let slice = |letter| {
             let (page_us, supervisor_us) = if letter == 'o' { (2_100, 50) } else { (2_000, 150) };

@@ -1,9 +1,9 @@
-//! Computes how much the transport to each server adds to an application's page, and whether the sum of these parts is
-//! the addition of all servers together.
+//! Computes how much the transport to each server adds to an application's page, and whether the sum of these parts
+//! equals the addition that was measured with all servers moved together.
 //!
-//! Each server was moved in a separate comparison, in which a coin drew the transports of the other servers; one more
-//! comparison moved all servers together. With two servers, the parts are the main effects of a 2² design, and their
-//! sum is the whole effect even if the two servers interact. Called at the end of a trial, and when a trial is
+//! Each server was moved in a separate comparison, in which the transports of the other servers were drawn at random;
+//! one more comparison moved all servers together. With two servers, the parts are the main effects of a 2² design, and
+//! their sum is the whole effect even if the two servers interact. Called at the end of a trial, and when a trial is
 //! analysed again.
 
 use crate::record::{self as record, Comparison, TrialBill, TrialPart, Verdict};

@@ -8,10 +8,10 @@ use crate::stats::Side;
 
 use super::proved_arm::ProvedArm;
 
-/// The largest difference between the server's count and looptax's count that is accepted, as a part of the count.
+/// Maximum accepted difference between the server's count and looptax's count, as a fraction of the count.
 const MISCOUNTED: f64 = 0.01;
-/// A difference of at most this number is always accepted, for short runs: the server also counts looptax's own
-/// queries.
+/// A difference of at most this number is always accepted, because the server also counts looptax's own queries. This
+/// matters in short runs.
 const OWN_QUESTIONS: u64 = 200;
 /// If more than this share of the slices ends with a backlog, the backlog was not caused by a stall.
 const BACKLOG_SHARE: f64 = 0.05;

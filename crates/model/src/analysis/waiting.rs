@@ -2,11 +2,11 @@
 
 use crate::record::{Figure, Tax};
 
-/// The shortest difference that counts, µs. A delayed acknowledgement takes 40 ms. Even if only every second answer
-/// waits for an acknowledgement, and the request on the other arm hides half of this wait, the difference is longer
-/// than this limit.
+/// The shortest difference that may be reported as waiting, µs. A delayed acknowledgement takes 40 ms. Even if only
+/// every second answer waits for an acknowledgement, and the request on the other arm hides half of this wait, the
+/// difference is longer than this limit.
 const LEAST_US: f64 = 5_000.0;
-/// The largest share of the difference that may be CPU time.
+/// Maximum share of the difference that may be CPU time.
 const MOST_CPU: f64 = 0.2;
 /// The range of the time that a delayed acknowledgement adds, µs: the kernel's timer of 40 ms, minus one tick of 4 ms
 /// or plus two ticks.

@@ -33,7 +33,7 @@ pub(crate) fn complete(comparison: &mut record::Comparison) {
 fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     let sampled: Vec<&Epoch> = why.epochs.iter().map(|it| &it.raw).collect();
     let found = share_without_sampler(&sampled, own);
-    // If only code of programs is sampled, the samples do not include the sampler's own part, which runs in the
+    // If only code of programs is sampled, the samples do not include the sampler's own CPU time, which it uses in the
     // kernel.
     let share = found.filter(|_| why.sampling.sees_kernel);
     let requests = requests_of(&sampled);
@@ -198,8 +198,8 @@ fn by_clocks(name: &str, epochs: &[&Epoch]) -> Option<WhyRow> {
     Some(row(name, &cpu_us(epochs)?, &requests_of(epochs)).0)
 }
 
-/// Returns the time of the core in which neither client nor server used it. A request that waits for a timer uses time
-/// of the core, but no CPU time.
+/// Returns the time in which neither client nor server used the core. A request that waits for a timer uses time of the
+/// core, but no CPU time.
 fn idle(epochs: &[&Epoch]) -> Option<WhyRow> {
     let used_us = cpu_us(epochs)?;
     let idle_us = Side::BOTH.map(|side| {
@@ -217,7 +217,7 @@ fn idle(epochs: &[&Epoch]) -> Option<WhyRow> {
 
 /// Returns the share of a request's CPU time that does not belong to the sampler, for both arms together. It is
 /// computed from epochs with and without the sampler, which took turns. An interruption by the sampler costs the same
-/// whatever it interrupts, and each interruption is a sample, so the sampler's part is spread over the layers in
+/// whatever it interrupts, and each interruption is a sample, so the sampler's cost is spread over the layers in
 /// proportion to their size.
 fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate> {
     let [with, without] = [sampled, own].map(|epochs| -> Option<Estimate> {
@@ -252,7 +252,7 @@ fn added_pct(share: Estimate) -> Option<Estimate> {
     })
 }
 
-/// Subtracts the sampler's part from a row; the intervals then include the uncertainty of that part.
+/// Subtracts the sampler's cost from a row; the intervals then include the uncertainty of this cost.
 fn less_the_sampler(row: WhyRow, share: Option<Estimate>) -> WhyRow {
     let Some(share) = share.filter(|it| it.value > 0.0) else {
         return row;

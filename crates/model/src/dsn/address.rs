@@ -68,12 +68,12 @@ const EVERYWHERE: [&str; 6] = ["user", "password", "port", "dbname", "database",
 const ACCOUNTS: &str = "authSource";
 /// Parameters about TLS, in the spelling of any driver.
 const TLS: [&str; 6] = ["sslmode", "ssl-mode", "ssl", "tls", "usessl", "requiressl"];
-/// libpq's parameter (17 and later) for how TLS begins. The value `direct` demands TLS; `compare` always begins TLS
-/// the other way.
+/// The parameter of libpq (17 and later) that decides how TLS begins. The value `direct` demands TLS; `compare` always
+/// begins TLS the other way.
 const NEGOTIATION: &str = "sslnegotiation";
-/// Values of these parameters that rule out TLS.
+/// Values of the parameters in `TLS` that rule out TLS.
 const NO_TLS: [&str; 4] = ["disable", "disabled", "false", "0"];
-/// Other values of these parameters that do not demand TLS.
+/// Values of the parameters in `TLS` that neither demand TLS nor rule it out.
 const WISHES: [&str; 5] = ["allow", "prefer", "preferred", "postgres", ""];
 
 /// A URL that cannot be read. The error's text never contains the URL, which may hold a password.
@@ -248,7 +248,7 @@ impl Parts {
         let own = |names: &[&str]| self.named(names).map(str::to_owned);
         let is_postgres = self.protocol == Protocol::Postgres;
         let is_mongodb = self.protocol == Protocol::Mongodb;
-        // libpq uses the first host of a list that answers; here it is the first in the list. `hostaddr` takes
+        // libpq uses the first host in a list that answers; looptax uses the first host in the list. `hostaddr` takes
         // precedence over `host`. An empty `host` replaces the URL's host.
         let first =
             |text| self.named(&[text]).filter(|_| is_postgres).map(|it| it.split(',').next().unwrap_or_default());

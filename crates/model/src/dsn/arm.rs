@@ -22,7 +22,7 @@ pub enum Arm {
     Bridge,
     /// TCP to a port of the host; the kernel translates it to the container's port.
     Nat,
-    /// TCP to a port of the host; a process copies its data to the container's port.
+    /// TCP to a port of the host; a process copies the data to the container's port.
     Proxy,
     /// Opened as TCP and moved to the Unix socket, as `looptax run` does for a program.
     Redirect,

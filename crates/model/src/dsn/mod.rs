@@ -1,8 +1,8 @@
 //! Addresses of databases: the kinds of server, the arms, the parts of a URL or keyword string, and which of these
 //! parts are secret.
 //!
-//! The code here turns text into values: it does not connect, read a file or look at the machine. Every room that
-//! handles an address calls it.
+//! The code here turns text into values: it does not connect, read a file or look at the machine. All code that handles
+//! an address calls it.
 
 mod address;
 mod arm;

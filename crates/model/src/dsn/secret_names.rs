@@ -11,7 +11,7 @@ const PASSWORDS: [&str; 5] = ["pass", "pwd", "auth", "secret", "token"];
 const OPEN: [&str; 2] = ["authsource", "authmechanism"];
 
 /// Returns whether the value of such a name is a password or a similar secret. Command-line options are not covered:
-/// the options of each tool that hold a password are listed elsewhere.
+/// other code lists, for each tool, the options that hold a password.
 pub(crate) fn is_secret(name: &str) -> bool {
     contains_any(name, &PASSWORDS) && !OPEN.contains(&&*plain(name))
 }

@@ -1,8 +1,8 @@
 //! Failures: the error, its cause, the next step, and whether the error makes a measurement invalid.
 //!
-//! Each room has its own error type, and describes through [`Explain`] what a person can do about each error.
-//! [`Failure`] can hold any of these errors, and carries it to the code that prints it; the code in between neither
-//! inspects the error nor knows its type.
+//! Each crate or module has its own error type, and describes through [`Explain`] what a person can do about each
+//! error. [`Failure`] can hold any of these errors, and carries it to the code that prints it; the code in between
+//! neither inspects the error nor knows its type.
 
 mod nearest;
 
@@ -12,7 +12,8 @@ use std::io;
 
 pub use nearest::nearest;
 
-/// An error that can say what to do about it. An error type without advice implements this trait with an empty body.
+/// An error that can describe the next step for a person. An error type without advice implements this trait with an
+/// empty body.
 pub trait Explain: Error + Send + Sync + 'static {
     /// Returns the next step for a person, without a final dot.
     fn hint(&self) -> Option<String> {

@@ -16,7 +16,7 @@ pub struct Bill {
     pub root: String,
     /// Time per request and connection of the root arm, µs.
     pub root_time_us: Figure,
-    /// CPU time per request of the root arm, of both ends and of the programs between them, µs.
+    /// CPU time per request of the root arm, µs: both ends and the programs between them together.
     pub root_cpu_us: Figure,
     /// The other arms, each listed after the arm that it is compared with.
     pub steps: Vec<BillStep>,

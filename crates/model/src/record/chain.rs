@@ -66,12 +66,12 @@ pub struct FoundHop {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_connections: u64,
-    /// Number of connections that were seen between the two snapshots and are closed at the second.
+    /// Number of connections that were seen between the two snapshots and were closed before the second snapshot.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_passing: u64,
-    /// Requests per second. If the kernel counted, these are all requests; if not, the segments with data on the open
-    /// connections.
+    /// Requests per second. If the kernel counted the requests, this is the number of all requests; otherwise, the
+    /// number of segments with data on the open connections.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub requests_per_s: Option<f64>,
@@ -92,7 +92,7 @@ pub struct FoundHop {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub share: Option<f64>,
-    /// CPU time that TCP costs more than the socket, ms per second, for all chains that share the hop: an estimate.
+    /// Estimate of the CPU time that TCP costs more than the socket, ms per second, for all chains that share the hop.
     pub cpu_ms_per_s: Option<Figure>,
     /// Indexes in `cost_sources` of the measurements from which `cpu_ms_per_s` was computed.
     #[serde(default, deserialize_with = "Count::read")]

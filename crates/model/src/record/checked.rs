@@ -1,7 +1,7 @@
 //! The result of `looptax check`: the points that were checked, and the lines to change.
 //!
-//! A JSON form separate from records of runs. It holds the points of one address, or all connections of a file or a
-//! process, each connection with its points.
+//! A JSON form separate from records of runs. The form holds the points of one address, or all connections of a file or
+//! a process, each connection with its points.
 
 use crate::stats::range::Count;
 use schemars::JsonSchema;
@@ -171,7 +171,7 @@ pub struct Change {
 /// A changed setting, without its password.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Edit {
-    /// The number of its line; `null` in an environment.
+    /// The number of the setting's line; `null` if the setting is in an environment.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub line: Option<usize>,

@@ -14,8 +14,8 @@ use crate::record::{
 
 /// Some arms of one server, compared with each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-// With this attribute serde derives a function of the type, not the trait. The trait is implemented in `consistent`,
-// and checks the values that were read.
+// With this attribute, serde derives only a function of the type, not the trait. `consistent` implements the trait, and
+// checks the values that were read.
 #[serde(remote = "Self")]
 pub struct Comparison {
     /// The server.
@@ -28,7 +28,8 @@ pub struct Comparison {
     pub connections: u32,
     /// The cores on which the two ends of the connections ran.
     pub placement: PlacementUsed,
-    /// How the load generator waited for answers; if the arms differ in this, how it waited in the baseline.
+    /// How the load generator waited for answers; if it did not wait in the same way over all arms, how it waited over
+    /// the baseline.
     pub client: Client,
     /// The real client that the load generator imitates, if the user selected one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,7 +133,7 @@ pub struct Target {
     pub kind: String,
     /// The version as the server reports it; empty for the echo server.
     pub version: String,
-    /// Whether looptax started it.
+    /// Whether looptax started the server.
     pub private: bool,
     /// The target as the user gave it: `private:mariadb`, or the URL without its password.
     pub name: String,
@@ -247,7 +248,7 @@ pub struct Load {
     pub share_pct: Option<f64>,
     /// Distribution of the gaps between requests: `poisson` or `fixed`.
     pub arrivals: Option<String>,
-    /// Whether client threads spun, instead of sleeping, in waits under 60 µs, to send on time.
+    /// Whether client threads, in order to send on time, spun in waits under 60 µs instead of sleeping.
     pub spins: bool,
     /// Pause between an answer and the next request of the connection, µs; `null` if there is no pause.
     #[serde(default, deserialize_with = "Amount::read")]
@@ -275,7 +276,7 @@ pub struct ServerCount {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub sent: u64,
-    /// Increase of the server's counter during that time.
+    /// Increase of the server's counter while looptax sent these requests.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub counted: u64,
@@ -284,11 +285,11 @@ pub struct ServerCount {
 /// Number of sockets in `TIME_WAIT` before and after a comparison, and the number of local ports.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct TimeWait {
-    /// Before the comparison.
+    /// Number of sockets in `TIME_WAIT` before the comparison.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub before: u64,
-    /// After the comparison.
+    /// Number of sockets in `TIME_WAIT` after the comparison.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub after: u64,

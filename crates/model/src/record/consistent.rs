@@ -7,8 +7,8 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer, de};
 
 use crate::record::{Comparison, CpuTicks, Epoch, Slice, Trial, Why};
 
-/// The largest number of latencies in a record: a quarter of an hour at 150,000 requests per second. A measurement
-/// keeps no more latencies than this, and a file cannot make its reader unpack more.
+/// Maximum number of latencies in a record: a quarter of an hour at 150,000 requests per second. A measurement keeps no
+/// more latencies than this, and a file cannot make its reader unpack more.
 pub const MOST_SAMPLES: u64 = 1 << 27;
 /// Upper limit of the sum of all integers of a comparison. A 64-bit number can be more than a hundred times larger, so
 /// no sum of some of the integers overflows.

@@ -1,7 +1,7 @@
 //! Diagnostics of the data of a comparison.
 //!
-//! They help a reader decide whether to trust a verdict. `null` means that a diagnostic was not computed, for example
-//! because there were too few epochs. All diagnostics can be computed again from the epochs.
+//! Diagnostics help a reader decide whether to trust a verdict. `null` means that a diagnostic was not computed, for
+//! example because there were too few epochs. All diagnostics can be computed again from the epochs.
 
 use crate::stats::range::{Amount, Probability, Real, SmallCount};
 use schemars::JsonSchema;
@@ -68,7 +68,7 @@ pub struct Diagnostics {
 pub struct ClientLimit {
     /// The arm.
     pub arm: String,
-    /// The observation that shows this.
+    /// The observation that shows that the client is the bottleneck.
     pub cause: ClientLimitCause,
 }
 
@@ -107,7 +107,7 @@ pub struct Tested {
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub value: f64,
-    /// Its two-sided p-value.
+    /// The statistic's two-sided p-value.
     #[serde(deserialize_with = "Probability::read")]
     #[schemars(with = "Probability")]
     pub p_value: f64,

@@ -99,11 +99,11 @@ pub struct AaCheck {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub alarms: u64,
-    /// The largest number of such runs that chance explains.
+    /// Maximum number of alarms that chance explains.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub accepted: u64,
-    /// Number of these runs whose verdict is a difference.
+    /// Number of alarms whose verdict is a difference.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub of_which_difference: u64,
@@ -130,19 +130,19 @@ pub struct AaCheck {
 /// Number of p-values below each of four levels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct PValuesBelow {
-    /// Number below 0.01.
+    /// Number of p-values below 0.01.
     #[serde(rename = "0.01", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub p01: u64,
-    /// Number below 0.05.
+    /// Number of p-values below 0.05.
     #[serde(rename = "0.05", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub p05: u64,
-    /// Number below 0.25.
+    /// Number of p-values below 0.25.
     #[serde(rename = "0.25", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub p25: u64,
-    /// Number below 0.5.
+    /// Number of p-values below 0.5.
     #[serde(rename = "0.5", deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub p50: u64,
@@ -155,7 +155,7 @@ pub struct InjectCheck {
     pub arm: String,
     /// Whether the check passed; `null` if it gave no result.
     pub passed: Option<bool>,
-    /// The result; `null` if the scheduler could not be made to run the two ends by turns.
+    /// The result; `null` if the scheduler could not be made to run the two ends in turns.
     #[serde(flatten)]
     pub delay: Option<InjectedDelay>,
     /// Why the check gave no result; `null` if there is a result.
@@ -163,7 +163,7 @@ pub struct InjectCheck {
     pub why: Option<String>,
 }
 
-/// The result for one delay, with the two ends scheduled by turns.
+/// The result for one delay, with the two ends scheduled in turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct InjectedDelay {
     /// The delay as a percentage of a request's time.
@@ -182,7 +182,7 @@ pub struct InjectedDelay {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub covered: u64,
-    /// The smallest number of intervals that must contain the delay.
+    /// Minimum number of intervals that must contain the delay.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub least: u64,

@@ -1,7 +1,8 @@
 //! The connections that `check` finds in the text of a file in a source tree, and the lines that it proposes to write
 //! there.
 //!
-//! Found by the room `switch`, printed by the room `report`. Like every record, this form holds no password.
+//! The crate `looptax-switch` finds the connections, and the crate `looptax-report` prints them. Like every record,
+//! this form holds no password.
 
 use super::code::PointCode;
 

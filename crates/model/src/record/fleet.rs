@@ -1,6 +1,6 @@
 //! The results of `looptax fleet report` and similar commands, about many machines.
 //!
-//! A JSON form separate from records of runs. Every name in it was chosen by other people, and arrived through a
+//! A JSON form separate from records of runs. Every name in this form was chosen by other people, and arrived through a
 //! collector.
 
 use crate::stats::range::{Amount, Count, Probability, Real, UnixTime, Version};
@@ -120,7 +120,7 @@ pub struct FleetPair {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub hosts: u64,
-    /// Number of those machines on which this server also has a socket.
+    /// Number of machines in `hosts` on which this kind of server also has a socket.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub hosts_with_socket: u64,
@@ -215,7 +215,7 @@ pub struct FleetUnlike {
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub mean_us: f64,
-    /// The list may be cut after this machine; then this is an upper limit of the share of machines in the list that
+    /// If the list is cut after this machine, this value is an upper limit of the share of machines in the list that
     /// are there only by chance (Benjamini and Hochberg).
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]

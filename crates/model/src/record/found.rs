@@ -1,6 +1,6 @@
 //! The result of `looptax find`: servers, their clients, and problems.
 //!
-//! A JSON form separate from records of runs. Every name in it was chosen by other people.
+//! A JSON form separate from records of runs. Every name in this form was chosen by other people.
 
 use crate::stats::range::{Amount, Count, ProcessId, SmallCount, Version};
 use schemars::JsonSchema;
@@ -134,7 +134,7 @@ pub struct FoundEndpoint {
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_waiting: u32,
-    /// The largest number of connections that may wait.
+    /// Maximum number of connections that may wait.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub backlog: u32,
@@ -187,8 +187,8 @@ pub struct FoundPeer {
     pub user: Option<String>,
     /// The container or service of the process.
     pub home: Option<String>,
-    /// Whether the process takes all addresses to which it connects from files (its own files, or files of the pages
-    /// that it runs), not from its environment: a web server, a proxy, a pooler, PHP-FPM.
+    /// Whether the process reads all addresses to which it connects from files (its own files, or files of the pages
+    /// that it runs) and not from its environment. True for a web server, a proxy, a pooler, and PHP-FPM.
     #[serde(default)]
     pub asks_by_its_files: bool,
     /// How the connections reach the socket.
@@ -271,9 +271,9 @@ pub struct FoundClient {
     pub server_pid: u32,
     /// The process through which the connections go: `docker-proxy 991`.
     pub via: Option<String>,
-    /// For a client of a pooler: the server to which the pooler sends the requests in the end: `postgres 456 by unix`.
+    /// For a client of a pooler: the server that finally gets the pooler's requests: `postgres 456 by unix`.
     pub onward: Option<String>,
-    /// CPU time that TCP costs more than the socket, ms per second: an estimate from the cost of a request on this
+    /// Estimate of the CPU time that TCP costs more than the socket, ms per second, from the cost of a request on this
     /// machine.
     pub cpu_ms_per_s: Option<Figure>,
     /// Indexes in `cost_sources` of the measurements from which `cpu_ms_per_s` was computed.

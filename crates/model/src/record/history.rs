@@ -1,4 +1,4 @@
-//! An entry of the history: the summary of a record. It does not depend on the folder that the record is in.
+//! An entry of the history: the summary of a record. The entry does not depend on the folder that the record is in.
 
 use crate::stats::range::{AtLeastOne, Real, Version};
 use schemars::JsonSchema;

@@ -55,7 +55,7 @@ pub struct Host {
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub lo_mtu: Option<u32>,
-    /// The setting of transparent huge pages that is active.
+    /// The active setting of transparent huge pages.
     pub thp: Option<String>,
     /// Whether the kernel accounts interrupt time separately from the tasks' time.
     pub irq_time_accounting: Option<bool>,

@@ -1,9 +1,9 @@
 //! The form of a finished run on disk: versioned serde types and their JSON schema.
 //!
-//! Holds the results of other rooms, one file per object. There is no logic, except that this room makes figures from
-//! numbers and gives raw counts to the statistics. No field can hold a password. The experiment fills the epochs, and
-//! the command line fills the rest; the store saves records, and the report reads them. A field that may be `null` may
-//! also be missing.
+//! Holds the results of other crates and modules, one file per object. This module contains no logic, except that it
+//! makes figures from numbers and gives raw counts to the statistics. No field can hold a password. The experiment
+//! fills the epochs, and the command line fills the rest; the store saves records, and the report reads them. A field
+//! that may be `null` may also be missing.
 
 mod arm;
 mod bill;

@@ -1,7 +1,7 @@
 //! The counts of every epoch and slice; verdicts are computed from these numbers.
 //!
-//! The experiment fills this form, epoch by epoch. It has only counts and nanoseconds, no estimates. The latencies of
-//! an epoch are packed.
+//! The experiment fills this form, epoch by epoch. The form has only counts and nanoseconds, no estimates. The
+//! latencies of an epoch are packed.
 
 use crate::stats::range::{Core, Count, Index, Real, SmallCount};
 use schemars::JsonSchema;

@@ -1,6 +1,6 @@
 //! Published comparisons that looptax measured again, as `looptax reproduce` prints and saves them.
 //!
-//! A JSON form separate from records of runs; it refers to the runs by name. It holds the published figures, the
+//! A JSON form separate from records of runs; the form refers to the runs by name. It holds the published figures, the
 //! figures that looptax measured, and the causes of the differences.
 
 use crate::stats::range::{AtLeastOne, Count, Index, Real, SmallCount, Version};

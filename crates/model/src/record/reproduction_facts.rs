@@ -107,7 +107,7 @@ pub enum ReproductionFinding {
         what: String,
         /// The time that the published port adds to a request, µs.
         in_all_us: Estimate,
-        /// The parts that loopback TCP, the bridge and the port proxy have in this time.
+        /// The shares of loopback TCP, the bridge and the port proxy in this time.
         shares: [PortShare; 3],
     },
     /// The attempts whose result is near a published time.
@@ -138,7 +138,7 @@ pub enum ReproductionFinding {
     },
 }
 
-/// The part of one step in the time that a published port adds.
+/// The share of one step in the time that a published port adds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PortShare {
     /// Time that this step adds, µs.

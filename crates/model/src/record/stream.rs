@@ -154,7 +154,7 @@ pub struct StreamEpoch {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_epochs: u64,
-    /// The largest number of epochs that may be measured for this pair.
+    /// Maximum number of epochs that may be measured for this pair.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_epochs_at_most: u64,

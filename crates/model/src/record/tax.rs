@@ -85,7 +85,7 @@ impl Tax {
 /// Epochs in which other processes or the hypervisor used much of the machine's time, and how much they used.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Disturbance {
-    /// Number of these epochs.
+    /// Number of disturbed epochs.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_epochs: u32,

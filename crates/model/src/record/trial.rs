@@ -38,8 +38,8 @@ pub struct Trial {
     pub p95_us: [Figure; 2],
     /// Time that the other arm adds to the 95th percentile of a page's time, µs.
     pub p95_added_us: Figure,
-    /// Time that the other arm adds to the mean page, without the supervisor's part, µs. This is nearer to the cost
-    /// for an application whose own configuration has an address or a socket.
+    /// Time that the other arm adds to the mean page, without the time that the supervisor adds, µs. This is nearer to
+    /// the cost for an application whose own configuration has an address or a socket.
     pub added_by_configuration_us: Figure,
     /// The servers' own counts of requests, both arms together, for servers that report a count.
     #[serde(default)]
@@ -180,7 +180,7 @@ pub struct TrialCount {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub requests_per_page: f64,
-    /// Time of these requests by the server's own clock, µs per page; `null` if the server does not report it.
+    /// Time of the requests by the server's own clock, µs per page; `null` if the server does not report it.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub us_per_page: Option<f64>,

@@ -1,6 +1,6 @@
 //! The counts of `looptax watch`: for each hop its client and server, its requests, and their times.
 //!
-//! A JSON form separate from records of runs. Every name in it was chosen by other people.
+//! A JSON form separate from records of runs. Every name in this form was chosen by other people.
 
 use crate::stats::range::{Amount, Count, ProcessId, Version};
 use crate::stats::{Times, TimesForm};
@@ -78,8 +78,8 @@ pub struct WatchedHop {
     /// Times of the requests, from the arrival of a request at the server until the client had the answer; `null` if
     /// there were no requests. The client's own send call, which takes longer over TCP, is not included.
     pub times: Option<WatchedTimes>,
-    /// The server's part of these times: from its first receive until the answer arrived at the client; `null` if
-    /// there were no requests.
+    /// The server's share of the times of the requests: from the server's first receive until the answer arrived at the
+    /// client; `null` if there were no requests.
     pub served: Option<WatchedTimes>,
     /// CPU time of the server for each request that it answered, all its clients together; missing in files that an
     /// older version of looptax saved.
@@ -115,8 +115,8 @@ pub struct WatchedHop {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_answered: u64,
-    /// The same counts for each of the looks that make up the snapshot, in order of time, if they were saved;
-    /// intervals are computed from them.
+    /// The counts of each look of the snapshot, in order of time, if these counts were saved; intervals are computed
+    /// from these counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<WatchedLook>,
 }
@@ -136,7 +136,7 @@ pub struct WatchedQueue {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_waiting: u64,
-    /// The largest number of connections that may wait: the number that the server requested, limited by the kernel.
+    /// Maximum number of connections that may wait: the number that the server requested, limited by the kernel.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub backlog: u64,
@@ -161,7 +161,7 @@ pub struct WatchedLook {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_answered: u64,
-    /// Times of the requests; for clients on other machines, the server's part of these times.
+    /// Times of the requests; for clients on other machines, only the server's share of these times.
     #[schemars(with = "TimesForm")]
     pub times: Times,
 }
@@ -183,7 +183,7 @@ pub struct WatchedCpu {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_requests: u64,
-    /// Why there is no CPU time per request; `null` if there is one.
+    /// Why there is no CPU time per request; `null` if there is a figure.
     pub na: Option<String>,
 }
 

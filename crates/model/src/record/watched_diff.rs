@@ -1,6 +1,6 @@
 //! The comparison of two saved snapshots of `looptax watch`: the same clients before and after a change.
 //!
-//! Made by the analysis; printed by `diff` and by `switch`. Every name in it was chosen by other programs.
+//! Made by the analysis; printed by `diff` and by `switch`. Every name in the comparison was chosen by other programs.
 
 use crate::stats::range::{Amount, Count, Probability};
 use schemars::JsonSchema;

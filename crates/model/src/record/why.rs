@@ -9,8 +9,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Epoch, Figure};
 
-/// One of this number of epochs runs without the sampler; the verdict is computed only from epochs without the
-/// sampler.
+/// In each group of this number of epochs, one epoch runs without the sampler; the verdict is computed only from epochs
+/// without the sampler.
 pub const EPOCHS_PER_UNSAMPLED: u64 = 3;
 
 /// The samples of a pair of arms.
@@ -33,7 +33,7 @@ pub struct Why {
     /// Names of the events that were counted in epochs of the warm-up.
     #[serde(default)]
     pub counters_of_warm_up: Vec<String>,
-    /// The epochs of the warm-up in which these events were counted.
+    /// The epochs of the warm-up in which the events of `counters_of_warm_up` were counted.
     #[serde(default)]
     pub counted: Vec<CountedEpoch>,
     /// The processes that a request needs, with their CPU time, the largest first.
@@ -48,10 +48,10 @@ pub struct Why {
     /// The sum of each layer, in the order of the layers; layers without samples are left out.
     #[serde(default)]
     pub rows: Vec<WhyRow>,
-    /// The sum of all layers. The sampler's own part is not included in this sum, nor in the rows of the layers.
+    /// The sum of all layers. The sampler's own CPU time is not included in this sum, nor in the rows of the layers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sum: Option<WhyRow>,
-    /// The sum of all samples, including the sampler's own part.
+    /// The sum of all samples, including the sampler's own CPU time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub sampled: Option<WhyRow>,
     /// CPU time of client and server by the kernel's clocks, in the epochs with the sampler on.

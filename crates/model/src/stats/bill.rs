@@ -2,8 +2,8 @@
 //!
 //! A block holds the epochs that have the same number in all pairs; these epochs ran one after the other, in random
 //! order. Within an epoch, the difference between an arm and the baseline does not contain the machine's drift. The
-//! addition of arm x to arm y is the difference of their two differences, computed block by block. So the steps add up
-//! exactly within each block, and nearly in their estimates.
+//! addition of arm x to arm y is (x − baseline) − (y − baseline), computed block by block. So the steps add up exactly
+//! within each block, and nearly in their estimates.
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 use crate::stats::estimate::Estimate;

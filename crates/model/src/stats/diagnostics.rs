@@ -1,7 +1,7 @@
 //! Diagnostics of the measurement, computed from its own data: order, drift, noise, stalls, modes.
 //!
-//! They never change the estimate. `judge` uses three of them: disturbed epochs and the transient after the guard can
-//! withdraw a verdict, and two modes make the size of an effect uncertain. Each question has its own file;
+//! The diagnostics never change the estimate. `judge` uses three of them: disturbed epochs and the transient after the
+//! guard can withdraw a verdict, and two modes make the size of an effect uncertain. Each question has its own file;
 //! [`Diagnostics::from_epochs`] computes all diagnostics of a run.
 
 mod guard;
@@ -41,7 +41,7 @@ pub struct Diagnostics {
     pub order_effect: Option<OrderEffect>,
     /// Standard deviation of θ over the epochs, estimated so that outliers do not affect it.
     pub theta_sd: Option<f64>,
-    /// The half width of θ's interval if counting noise were its only cause.
+    /// The half width that θ's interval would have if counting noise were the only noise.
     pub sampling_floor: Option<SamplingFloor>,
     /// Slices whose last answers took longer than half a slice.
     pub stalls: Vec<Stall>,

@@ -4,7 +4,7 @@
 
 use statrs::distribution::{ChiSquared, ContinuousCDF, FisherSnedecor, Normal, StudentsT};
 
-/// Returns the z with P( Z  > z) = `alpha` for a standard normal Z. `alpha` must be in (0, 1).
+/// Returns the z with P(|Z| > z) = `alpha` for a standard normal Z. `alpha` must be in (0, 1).
 pub(crate) fn normal_critical(alpha: f64) -> f64 {
     Normal::standard().inverse_cdf(1.0 - alpha / 2.0)
 }
@@ -19,7 +19,7 @@ pub(crate) fn normal_cdf(z: f64) -> f64 {
 /// freedom; the expansion is wrong by less than 1e-10 from this number on.
 const EXPANDED_FREEDOM: f64 = 1e4;
 
-/// Returns the t with P( T  > t) = `alpha` at `freedom` degrees of freedom; `None` if `freedom` is not positive and
+/// Returns the t with P(|T| > t) = `alpha` at `freedom` degrees of freedom; `None` if `freedom` is not positive and
 /// finite.
 ///
 /// # Source
@@ -35,7 +35,7 @@ pub(crate) fn t_critical(alpha: f64, freedom: f64) -> Option<f64> {
     Some(z + first / freedom + second / (freedom * freedom))
 }
 
-/// Returns P( T  >  t ) at `freedom` degrees of freedom; `None` if `freedom` is not positive and finite, or if `t` is
+/// Returns P(|T| > |t|) at `freedom` degrees of freedom; `None` if `freedom` is not positive and finite, or if `t` is
 /// NaN.
 pub(crate) fn t_two_sided_p(t: f64, freedom: f64) -> Option<f64> {
     if t.is_nan() {

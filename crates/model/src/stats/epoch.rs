@@ -1,12 +1,12 @@
 //! The input types, and the computation of one number per epoch for each metric.
 //!
 //! Plain data as the experiment counted it, without any estimate or interval. Filled by the experiment (or from a
-//! record), and read by all other files of this room.
+//! record), and read by all other files of this module.
 
 use crate::stats::moments::{mean, median};
 
-/// An epoch needs at least this many slices of each arm in the requested placement, per group; a single slice may be
-/// disturbed.
+/// Each group of an epoch needs at least this many slices of each arm in the requested placement, because a single
+/// slice may be disturbed.
 const LEAST_IN_PLACE: usize = 2;
 
 /// One of the two arms of a comparison.
@@ -86,14 +86,14 @@ pub struct Noise {
     pub server_ticks: Option<f64>,
 }
 
-/// Fresh connections for both arms, then one or more times eight slices: the unit of inference.
+/// The unit of inference: new connections for both arms, then one or more groups of eight slices.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Epoch {
     /// The slices in order of time: a multiple of eight, or four whole runs in the order ABBA.
     pub slices: Vec<Slice>,
     /// Latencies of the active windows, `[baseline, other]`, of all slices together; may be empty.
     pub latencies_ns: [Vec<u32>; 2],
-    /// CPU time of the machine that others used; `None` if it could not be read.
+    /// CPU ticks of the machine during the epoch; `None` if they could not be read.
     pub noise: Option<Noise>,
 }
 

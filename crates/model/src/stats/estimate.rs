@@ -1,7 +1,7 @@
-//! A number with its interval; this room returns measured figures only in this form.
+//! A number with its interval; the statistics return measured figures only in this form.
 //!
-//! The only formula in this file converts a log ratio to a tax. Estimates are made by all estimators of this room, and
-//! read by the record and the report.
+//! The only formula in this file converts a log ratio to a tax. Estimates are made by all estimators of the statistics,
+//! and read by the record and the report.
 
 /// A point estimate with its interval.
 ///

@@ -1,7 +1,7 @@
 //! Statistics of a fleet: the effects of many hosts, analysed together.
 //!
-//! Pooled means and how much hosts differ (`pool`), the same for groups of hosts (`groups`), each host's effect
-//! combined with the effects of the other hosts (`shrink`), CPU time lost (`lost`) and the hosts that lose most
+//! Computes pooled means and how much hosts differ (`pool`), the same for groups of hosts (`groups`), each host's
+//! effect combined with the effects of the other hosts (`shrink`), CPU time lost (`lost`) and the hosts that lose most
 //! (`top`), the sum over a fleet of which only a part was measured (`total`), hosts that differ from the other hosts
 //! (`unlike`), false discoveries (`discovery`). Each step goes through the hosts once, and every iteration is bounded.
 

@@ -2,8 +2,8 @@
 
 use crate::stats::estimate::Estimate;
 
-/// In one placement: the time that the other arm adds to a request, with its interval, and the time of a request over
-/// that arm.
+/// The times in one placement: the time that the other arm adds to a request, with its interval, and the time of a
+/// request over the other arm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct InPlacement {
     pub added_us: Estimate,

@@ -1,8 +1,8 @@
 //! The statistics: numbers in, estimates and verdicts out, without I/O, clock or randomness.
 //!
-//! The same input gives the same `f64`, bit for bit: every loop runs in the order of its input, no map is iterated,
-//! and nothing runs in parallel. The experiment passes its epochs to [`judge()`], and [`StopRule`] decides whether the
-//! run continues; these two use everything else in this module.
+//! The same input gives the same `f64`, bit for bit: every loop runs in the order of its input, no map is iterated, and
+//! nothing runs in parallel. The experiment passes its epochs to [`judge()`], and [`StopRule`] decides whether the run
+//! continues; `judge` and `StopRule` use everything else in this module.
 //!
 //! Every metric has the same sign: positive means that the other arm loses compared with the baseline.
 

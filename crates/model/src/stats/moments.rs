@@ -1,6 +1,6 @@
 //! Mean, spread, median and ranks of a slice of numbers.
 //!
-//! Sums are computed in the order of the input. Used by every estimator of this room, and by rooms that show plain
+//! Sums are computed in the order of the input. Used by every estimator of the statistics, and by code that shows plain
 //! figures.
 
 use std::cmp::Ordering;

@@ -117,8 +117,8 @@ fn nth_smallest(parts: &[&[u32]], idx: usize) -> u32 {
     upper << 16 | lower
 }
 
-/// Returns the value that has `n_before` values before it in sorted order. Afterwards `n_before` is the number of
-/// those values that are equal to the returned value.
+/// Returns the value that has `n_before` values before it in sorted order. Afterwards, of these preceding values,
+/// `n_before` is the number of values that are equal to the returned value.
 fn halfword_at(values: impl Iterator<Item = u32>, n_before: &mut usize) -> u32 {
     let mut counts = vec![0_u32; 1 << 16];
     for value in values {

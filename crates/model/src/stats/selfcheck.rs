@@ -23,7 +23,7 @@ const SLICE_LENGTH_TOLERANCE: f64 = 2.0;
 /// An interval with a larger half width is useless: it would contain nearly every effect.
 const WIDEST_POINTS: f64 = 2.0;
 
-/// Returns the largest number of false alarms that is accepted in `n_runs` A/A runs at the 5 % level.
+/// Returns the maximum number of false alarms that is accepted in `n_runs` A/A runs at the 5 % level.
 ///
 /// It is the smallest x with P(X > x) ≤ 0.01 for X ~ Binomial(n, 0.05). Both `difference` and `negligible` count as
 /// alarms. Assumes independent runs. For zero runs the result is 0.
@@ -54,7 +54,7 @@ pub struct MeanTheta {
 }
 
 impl MeanTheta {
-    /// Returns whether  z  < 3.
+    /// Returns whether |z| < 3.
     pub fn passes(&self) -> bool {
         self.z.abs() < 3.0
     }

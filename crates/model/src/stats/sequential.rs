@@ -73,7 +73,7 @@ impl InterimAnalyses {
         self.0.iter().copied()
     }
 
-    /// Returns the largest number of epochs of the run.
+    /// Returns the maximum number of epochs of the run.
     pub fn n_max(&self) -> usize {
         self.0.last().map_or(0, |analysis| analysis.n_epochs)
     }
@@ -121,8 +121,8 @@ impl StopRule {
     /// Decides after an interim analysis, from its interval of θ and the verdict at its level.
     ///
     /// The run stops if the verdict is equivalent or invalid, or at the last interim analysis. It also stops if the
-    /// verdict is a difference or negligible, and the half width is at most 0.01, or is at most 0.03 and at most a
-    /// quarter of  θ . The verdict may come from [`crate::stats::classify`] (only from the interval) or from
+    /// verdict is a difference or negligible, and the half width is either at most 0.01, or at most both 0.03 and a
+    /// quarter of |θ|. The verdict may come from [`crate::stats::classify`] (only from the interval) or from
     /// [`crate::stats::primary`] (with objections: a run whose result depends on noisy epochs continues).
     ///
     /// Example: θ = 0.1 [0.08, 0.12] is a difference, and the run stops; with `--precise` it continues, since the half

@@ -8,7 +8,7 @@ use crate::stats::diagnostics::lag1_autocorrelation;
 use crate::stats::distributions::t_critical;
 use crate::stats::moments::{mean, variance};
 
-/// The smallest number of looks; fewer looks do not show how much they vary.
+/// Minimum number of looks; fewer looks do not show how much looks vary.
 pub const LEAST_LOOKS: usize = 6;
 /// The highest autocorrelation that is accepted; a higher one cannot be distinguished from a drift.
 const MOST_LIKE: f64 = 0.9;

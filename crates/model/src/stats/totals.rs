@@ -72,8 +72,8 @@ pub struct Fieller {
 /// Computes the ratio of the means of paired rates, one pair per epoch, with Fieller's interval.
 ///
 /// Estimand: mean(a)/mean(b). The interval contains all r for which mean(a) − r·mean(b) is within t(n−1) standard
-/// errors of zero, with the covariance; it is exact for normal pairs. It is unbounded if g ≥ 1. Returns `None` for
-/// unequal lengths, for fewer than two pairs, or if the mean of the denominators is zero.
+/// errors of zero, with the covariance; it is exact for normal pairs. The interval is unbounded if g ≥ 1. Returns
+/// `None` for unequal lengths, for fewer than two pairs, or if the mean of the denominators is zero.
 ///
 /// Example: for equal denominators of 2 and the numerators 1, 2, 3, the result is the t interval of the mean, 2,
 /// divided by 2: 1 ± 4.302653·√(1/3)/2 = [−0.242, 2.242], and g = 0.

@@ -77,7 +77,7 @@ impl Site<'_> {
         let columns = table.columns.iter().map(|it| self.column(it));
         let mut parts: Vec<String> = columns.collect();
         parts.push("received DateTime('UTC') DEFAULT now()".to_owned());
-        // If rows are sent again, the rows that arrived first are kept, so that an old row does not become a new one.
+        // If rows are sent again, the rows that arrived first are kept, so that an old row does not look new.
         parts.push("earliest UInt32 DEFAULT 4294967295 - toUInt32(received)".to_owned());
         if self.abilities.has_checks {
             parts.extend(checks(table));

@@ -14,7 +14,7 @@ use super::super::destination::ClickHouseAt;
 use crate::text::cleaned;
 use crate::{FleetError, Refusal};
 
-/// ClickHouse's error codes of a server that cannot execute a statement now, but may be able to later.
+/// The error codes with which ClickHouse reports that it cannot execute a statement now, but may be able to later.
 ///
 /// # Source
 /// ClickHouse, `src/Common/ErrorCodes.cpp`: `TIMEOUT_EXCEEDED`, `QUOTA_EXCEEDED`, `TOO_MANY_SIMULTANEOUS_QUERIES`,

@@ -41,8 +41,8 @@ pub(super) fn incoming(table: &Table) -> String {
     format!("CREATE TEMP TABLE incoming_{} ({}) ON COMMIT DROP", table.name, columns.join(", "))
 }
 
-/// Returns the statement that makes a month's partition: the last part of its name (`2026_11`), its first day, and the
-/// first day of the next month.
+/// Returns the statement that makes a month's partition. The month is given by the last part of the partition's name
+/// (`2026_11`), the month's first day, and the first day of the next month.
 pub(super) fn partition(schema: &str, table: &Table, [ending, from, to]: [&str; 3]) -> String {
     format!(
         "CREATE TABLE IF NOT EXISTS {schema}.{name}_{ending} PARTITION OF {schema}.{name} FOR VALUES FROM ('{from} 00:00:00+00') TO ('{to} 00:00:00+00')",
@@ -91,8 +91,8 @@ fn made(table: &Table, schema: &str) -> Vec<String> {
 }
 
 /// Whether a table has a partition for each month. The table of verdicts is not partitioned: there are few verdicts,
-/// and the same verdict may arrive with two reports. So its key does not contain the report's time, which the key of a
-/// table that is partitioned by time must contain.
+/// and the same verdict may arrive with two reports. Its key therefore does not contain the report's time. If the table
+/// were partitioned by time, its key would have to contain the time.
 pub(super) fn is_by_month(table: &Table) -> bool {
     table.name != "verdicts"
 }
@@ -120,7 +120,7 @@ fn checked(column: &Column) -> String {
     }
 }
 
-/// Returns all statements except those for the months' partitions, including the roles.
+/// Returns all statements, including those that make the roles, except the statements for the months' partitions.
 pub(in super::super) fn script() -> String {
     const SCHEMA: &str = "public";
     let mut all = vec![format!(

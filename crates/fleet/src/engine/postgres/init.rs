@@ -9,10 +9,10 @@ use crate::FleetError;
 use crate::batch::TABLES;
 use crate::column::Table;
 
-/// Number of the advisory lock that is held while tables are made, so that two simultaneous runs make them one after
-/// the other. The number itself is arbitrary: the letters `loop`.
+/// Number of the advisory lock that a run holds while it makes tables. A second run waits for the lock. The number
+/// itself is arbitrary: the letters `loop`.
 const LOCK: u32 = 0x6c6f_6f70;
-/// Number of months before and after the current one that have a partition.
+/// Number of months before the current month that have a partition, and number of months after it.
 const MONTHS: u32 = 13;
 
 /// Returns a FROM clause that selects the partitions of looptax's tables. The schema is needed because another
@@ -77,7 +77,7 @@ fn migrate(engine: &mut Session, done: &mut Vec<String>) -> Result<u32, FleetErr
 }
 
 /// Makes a partition for each month from a year ago (or from the oldest month whose rows are kept) to a year ahead. If
-/// a machine's clock is wrong by more, its rows go to the partition for all other months.
+/// a machine's clock is wrong by more than that, the machine's rows go to the partition for all other months.
 fn partitions(
     engine: &mut Session,
     keep_days: Option<u32>,

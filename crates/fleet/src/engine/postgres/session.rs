@@ -20,8 +20,8 @@ use crate::{FleetError, Refusal};
 /// Maximum number of addresses of a host name that are tried.
 const MOST_ADDRESSES: usize = 4;
 
-/// Prefixes of the SQLSTATEs of a server that cannot execute a statement now, but may be able to later: connection,
-/// resources, operator intervention, other transactions, objects in use, a standby.
+/// Prefixes of the SQLSTATEs that mean: the server cannot execute the statement now, but may be able to later. The
+/// causes are the connection, resources, operator intervention, other transactions, objects in use, or a standby.
 const LATER: [&str; 6] = ["08", "40", "53", "55P", "57", "25006"];
 
 /// A session in which looptax is logged in.

@@ -18,23 +18,23 @@ use crate::stats::{self, Estimate, LEAST_LOOKS, tested_difference};
 use same::{Servers, grouped, only_ones};
 use series::{ALPHA, Series, series};
 
-/// Upper limit for the looks of a hop; `watch` never saves as many.
+/// Maximum number of looks of a hop; `watch` never saves that many.
 const MOST_LOOKS: usize = 1_000;
-/// Relative width of a bucket of times, at most: a quantile may be anywhere in its bucket.
+/// Maximum relative width of a bucket of times. A quantile may be anywhere in its bucket.
 const BUCKET: f64 = 1.0 / 16.0;
-/// Largest half width of an interval that is shown, on the scale of logarithms: from a third to three times the value.
-/// A wider interval is useless.
+/// Maximum half width, on the scale of logarithms, of an interval that is shown. Such an interval reaches from a third
+/// of the value to three times the value; a wider interval is useless.
 const MOST_HALF_WIDTH: f64 = 1.1;
-/// The largest number of hops that are listed because only one saved snapshot has them.
+/// Maximum number of hops in the list of hops that only one saved snapshot has.
 const MOST_NAMED: usize = 8;
 /// If the size of the requests changed by more than this factor, they are considered different requests.
 const OTHER_SIZE: f64 = 1.1;
 /// If the rate of the requests changed by at least this factor, the load is considered different.
 const OTHER_RATE: f64 = 2.0;
-/// The smallest share of requests over another transport that is reported, percent.
+/// If the share of requests over another transport is smaller than this, in percent, it is not reported.
 const LEAST_OTHER_WAY_PCT: f64 = 1.0;
 
-/// Compares the hops that `before` and `after` have in common; each of the two may have a name.
+/// Compares the hops that `before` and `after` have in common; each saved snapshot may have a name.
 ///
 /// # Errors
 /// Returns a failure with the reason if nothing in the two saved snapshots can be compared.

@@ -24,8 +24,8 @@ pub struct Facts {
     pub logins: Option<LoginSetting>,
     /// The ports and sockets on which the server listens if nothing is configured.
     pub usual: Usual,
-    /// How the program, and similar programs, write their version; tried in this order. A kind with an empty list is
-    /// recognised by its package.
+    /// The forms in which the program, and similar programs, contain their version. looptax tries the forms in this
+    /// order. A kind with an empty list is recognised by its package.
     pub spellings: &'static [Spelling],
     /// How many connections may wait in the server's queue with the settings of its package, as seen on Debian 12;
     /// `None` if this was not seen.
@@ -105,8 +105,8 @@ pub enum Form {
     /// The version is a constant in the program: digits, followed by this text.
     With(&'static str),
     /// The version is a constant that consists only of three numbers; the first number is between the two limits. Of
-    /// several such constants the highest is used; if the flag is set, the highest that also occurs with a build
-    /// number after it.
+    /// several such constants, looptax uses the highest. If the flag is set, looptax uses only constants that also
+    /// occur with a build number after them.
     Alone((u32, u32), bool),
 }
 

@@ -1,7 +1,7 @@
 //! The kinds of server that looptax knows, and the facts about each.
 //!
 //! A kind is a variant of [`Kind`], has a place in the two lists below, and has its facts in the file of its family.
-//! Facts are only data; the code that uses a fact is in the room that needs it.
+//! Facts are only data; the code that uses a fact is in the crate or module that needs it.
 
 mod facts;
 mod mysql;

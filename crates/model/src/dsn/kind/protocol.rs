@@ -1,6 +1,6 @@
 //! The wire protocols that looptax speaks, one for each family of servers.
 //!
-//! This file contains only data; the room `wire` reads and writes the protocols.
+//! This file contains only data; the crate `looptax-wire` reads and writes the protocols.
 
 use std::fmt;
 use std::path::Path;

@@ -18,8 +18,8 @@ const LARGEST_SHARE: f64 = 0.25;
 pub struct GuardTransient {
     /// Rate in the first 10 ms divided by the rate in the rest, `[baseline, other]`; 1 if there is no transient.
     pub ratios: [f64; 2],
-    /// The part of θ that comes from the first 10 ms: θ minus the θ without them, estimated by Hodges-Lehmann over the
-    /// epochs.
+    /// The part of θ that comes from the first 10 ms: θ minus the θ without the first 10 ms, estimated by
+    /// Hodges-Lehmann over the epochs.
     pub added_theta: Estimate,
 }
 
@@ -43,9 +43,9 @@ impl GuardTransient {
 /// longer than 10 ms, if there is no complete epoch, or if the verdict comes from response times: then the schedule of
 /// the load sets the number of requests.
 ///
-/// Example: in windows of 50 ms the baseline has 100 requests per 10 ms, and so has the other arm, except for 50
-/// requests in the first 10 ms. The ratios are 1 and 0.5. Since 450 requests were answered instead of 500, the
-/// addition is ln(500/450) = 0.105.
+/// Example: in windows of 50 ms both arms have 100 requests per 10 ms, but the other arm has only 50 requests in the
+/// first 10 ms. The ratios are 1 and 0.5. Since 450 requests were answered instead of 500, the addition is ln(500/450)
+/// = 0.105.
 pub fn guard_transient(epochs: &[Epoch], alpha: f64) -> Option<GuardTransient> {
     if epochs.iter().any(Epoch::is_by_response) {
         return None;

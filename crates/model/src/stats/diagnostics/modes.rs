@@ -10,7 +10,7 @@ use crate::stats::moments::mean;
 const LEAST_RATES: usize = 8;
 /// A mode contains at least this share of the rates: a smaller part is a stall, not a mode.
 const LEAST_SHARE: f64 = 0.1;
-/// If the factor between the modes is smaller than this, they are not reported.
+/// If the factor between two modes is smaller than this, the modes are not reported.
 const LEAST_RATIO: f64 = 1.25;
 /// Smallest distance between the modes, in standard deviations within the modes. The best cut of a normal distribution
 /// gives 2.7, and the best cut of a uniform distribution 3.5, so 4 requires a gap.

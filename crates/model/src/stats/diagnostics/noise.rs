@@ -41,8 +41,8 @@ impl NoiseShares {
 /// Computes the shares over several epochs together.
 ///
 /// foreign = busy − own − server. Each term is summed over the epochs, and the result is divided by the sum of all
-/// ticks. Because of rounding to ticks it may be slightly negative; it is then set to zero. Returns `None` if no tick
-/// passed.
+/// ticks. Because of rounding to ticks, the result may be slightly negative; it is then set to zero. Returns `None` if
+/// no tick passed.
 ///
 /// Example: 5126 ticks, 37 of them steal: 0.72 %.
 pub fn noise_shares<'a>(window: impl IntoIterator<Item = &'a Noise>) -> Option<NoiseShares> {

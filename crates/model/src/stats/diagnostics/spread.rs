@@ -1,4 +1,4 @@
-//! How much θ varies between epochs, and which part of this variation counting noise explains.
+//! How much θ varies between epochs, and how much of this variation counting noise explains.
 //!
 //! This explains the width of an interval, and changes no interval. Called for the whole run.
 
@@ -15,8 +15,8 @@ const Z_95: f64 = 1.959_963_984_540_054;
 /// If the typical and the total throughput differ by at most this much (in θ), the difference is not reported.
 const DISAGREEMENT: f64 = 0.01;
 
-/// The part of the interval's width that comes from counting noise. Only more requests make it smaller; no change of
-/// the design does.
+/// The part of the interval's width that comes from counting noise. Only more requests make this part smaller; no
+/// change of the design makes it smaller.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SamplingFloor {
     /// Variance of the counts of one arm's slices within an octet, divided by their mean.
@@ -43,10 +43,10 @@ pub fn mad_sd(values: &[f64]) -> Option<f64> {
 /// Computes the sampling floor of a run.
 ///
 /// φ is the median of s²/mean over all octets and arms. s² is the variance of the four counts (scaled to equal time),
-/// divided by 0.7887 because that median is biased; the median excludes bursts. Half width = 1.96·√(4φ/(X·T)), where
-/// X·T is the number of requests counted in all active windows: each arm has half of these requests, and ln of a count
-/// N has the variance φ/N. Returns `None` if there is no octet or no request, or if the verdict comes from response
-/// times: θ then does not depend on counts.
+/// divided by 0.7887 because the median of s² is biased; the median excludes bursts. Half width = 1.96·√(4φ/(X·T)),
+/// where X·T is the number of requests counted in all active windows: each arm has half of these requests, and ln of a
+/// count N has the variance φ/N. Returns `None` if there is no octet or no request, or if the verdict comes from
+/// response times: θ then does not depend on counts.
 ///
 /// Example: φ = 1 and a million requests: 1.96·√(4/10⁶) = 0.0039, so 0.39 %.
 pub fn sampling_floor(epochs: &[Epoch]) -> Option<SamplingFloor> {
@@ -79,8 +79,8 @@ fn variance_over_mean(octet: &[Slice], side: Side) -> Option<f64> {
 
 /// Checks whether typical speed and total throughput contradict each other; the cause is rare stalls on one arm.
 ///
-/// They do if  totals − θ  > max(0.01, half of the half width of the totals). Both are ln(baseline / other). Totals
-/// without an interval never contradict.
+/// They do if |totals − θ| > max(0.01, half of the half width of the totals). The totals and θ are both ln(baseline /
+/// other). Totals without an interval never contradict.
 ///
 /// Example: for θ = 0.048 and totals 0.033 ± 0.080, the difference 0.015 is below 0.040, so they do not contradict.
 pub fn totals_disagree(theta: &Estimate, totals: &Estimate) -> bool {

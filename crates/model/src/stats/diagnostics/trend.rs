@@ -20,8 +20,8 @@ pub struct Trend {
 ///
 /// rho = Pearson's correlation of the midranks with 1, 2, …; t = rho·√((n−2)/(1−rho²)) at n − 2 degrees of freedom.
 /// Assumes that the values are independent if there is no drift; the approximation is good for about ten values or
-/// more. Returns `None` for fewer than three values, if all values are equal, or if a value is NaN.  rho  = 1 gives p
-/// = 0.
+/// more. Returns `None` for fewer than three values, if all values are equal, or if a value is NaN. |rho| = 1 gives p =
+/// 0.
 ///
 /// Example: 1, 3, 2: the correlation of the ranks 1, 3, 2 with 1, 2, 3 is rho = 0.5, t = 0.577 at 1 degree of freedom,
 /// p = 0.667.
@@ -39,8 +39,8 @@ pub fn trend(series: &[f64]) -> Option<Trend> {
 
 /// Computes Pearson's correlation of each value with the next value.
 ///
-/// For an independent series of n values it is about −1/n. Returns `None` for fewer than four values (two pairs are
-/// always fully correlated), or if all values are equal.
+/// For an independent series of n values the correlation is about −1/n. Returns `None` for fewer than four values (two
+/// pairs are always fully correlated), or if all values are equal.
 ///
 /// Example: 0, 2, 1, 3 has the pairs (0, 2), (2, 1), (1, 3), so the correlation is −1/2.
 pub fn lag1_autocorrelation(series: &[f64]) -> Option<f64> {

@@ -17,7 +17,8 @@ use crate::stats::{hodges_lehmann, signed_rank};
 /// If the half width of a tax's interval is larger than this, in percentage points, and larger than [`WIDE_SHARE`] of
 /// the tax, the interval is too wide to give a figure.
 const WIDE_POINTS: f64 = 5.0;
-/// See [`WIDE_POINTS`].
+/// If the half width is larger than this share of the tax, and larger than [`WIDE_POINTS`], the interval is too wide to
+/// give a figure.
 const WIDE_SHARE: f64 = 1.0 / 3.0;
 /// If foreign processes use more than this percentage of all CPU time, and nearly all epochs are disturbed, the size
 /// of an effect is not known.
@@ -56,7 +57,7 @@ impl Primary {
 pub struct Disturbance {
     pub n_disturbed: usize,
     pub n_undisturbed: usize,
-    /// The shares of CPU time that they used in the disturbed epochs.
+    /// The shares of CPU time that other processes and the hypervisor used in the disturbed epochs.
     pub shares: NoiseShares,
 }
 
@@ -77,9 +78,9 @@ impl Disturbance {
 /// becomes inconclusive if the first 10 ms of the windows could account for more than a quarter of it: see
 /// [`guard_transient`].
 ///
-/// Example: if θ is 0.05 in 12 disturbed epochs and in 8 other epochs, the verdict is a difference. If θ is 0.05 in
-/// the disturbed epochs and 0 in the others, the verdict is inconclusive. If θ is 0.05 and 0.1, the verdict is a
-/// difference of uncertain size.
+/// Example: if θ is 0.05 in 12 disturbed epochs and in 8 other epochs, the verdict is a difference. If θ is 0.05 in the
+/// disturbed epochs and 0 in the other epochs, the verdict is inconclusive. If θ is 0.05 in one part and 0.1 in the
+/// other part, the verdict is a difference of uncertain size.
 pub fn primary(input: &Input) -> Primary {
     let theta = estimate(input, |_| true);
     let disturbance = disturbance(input);
@@ -294,8 +295,8 @@ mod tests {
         assert_eq!(found.reason, Reason::Invalid { reasons });
     }
 
-    /// Makes epochs of which every second group of four is disturbed; θ is `quiet` in the quiet epochs and `disturbed`
-    /// in the disturbed epochs.
+    /// Makes epochs in groups of four. Every second group is disturbed. θ is `quiet` in the quiet epochs and
+    /// `disturbed` in the disturbed epochs.
     fn mixed(n_epochs: usize, quiet: f64, disturbed: f64) -> Vec<Epoch> {
         let epoch = |idx: usize| {
             let spread = 1e-4 * (f64::from(idx as u32 * 7 % 5) - 2.0);

@@ -1,8 +1,8 @@
 //! The secondary metrics: CPU time per request and latency quantiles; significant metrics get a star after Holm's
 //! correction.
 //!
-//! They decide only one question: which arm needs more CPU time, if throughput does not show a direction. Called by
-//! `judge`.
+//! The secondary metrics decide only one question: which arm needs more CPU time, if throughput does not show a
+//! direction. Called by `judge`.
 
 use super::parts::LEAST_EPOCHS;
 use super::{Input, Primary};
@@ -14,8 +14,8 @@ use crate::stats::quantile::{Comparison, Quantile, compare, pooled_us};
 use crate::stats::verdict::{Direction, Reason, Verdict};
 use crate::stats::{hodges_lehmann, signed_rank};
 
-/// CPU time is tested at this part of α. So at most 1.02 α of the runs without a difference get a wrong result for
-/// throughput or for CPU time, whatever the dependence between the two tests.
+/// CPU time is tested at α times this number. Therefore at most the share 1.02 α of the runs without a difference gets
+/// a wrong result for throughput or for CPU time, whatever the dependence between the two tests.
 const CPU_PART: f64 = 0.02;
 
 /// CPU tax in µs per request, estimated by Hodges-Lehmann over epochs; `None` if the CPU time could not be read.
@@ -84,7 +84,7 @@ fn cpu_effects(input: &Input, metric: Metric) -> Vec<f64> {
 }
 
 /// Returns the arm whose requests need more CPU time at both ends together. This is tested only if throughput does not
-/// show a direction, at a part of α (1 in 1,000 at 5 %).
+/// show a direction, at a fraction of α (1 in 1,000 if α is 5 %).
 ///
 /// Throughput is tested first, so that this test does not change the verdict on throughput. Returns `None` if the run
 /// is invalid; if a result for throughput was withdrawn; if the disturbed epochs or one half of the run do not have

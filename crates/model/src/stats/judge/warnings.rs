@@ -1,6 +1,6 @@
 //! The warnings that a reader gets in addition to the verdict.
 //!
-//! Each warning is a fact with its figures; the order is fixed. The report makes sentences from them. Called by
+//! Each warning is a fact with its figures; the order is fixed. The report makes sentences from the warnings. Called by
 //! `judge`.
 
 use super::{Input, Primary};

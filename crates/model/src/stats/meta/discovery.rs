@@ -2,8 +2,8 @@
 //!
 //! Only arithmetic on p-values. For the few metrics of one report, `holm` is used instead.
 
-/// Adjusts p-values so that a list of all hosts with a value of at most q has at most the share q of hosts that are in
-/// the list by chance; this share is an expected value.
+/// Adjusts p-values. In a list of all hosts whose adjusted value is at most q, the expected share of hosts that are
+/// there by chance is at most q.
 ///
 /// With the m p-values sorted, p₍ᵢ₎ becomes min over j ≥ i of min(1, m·p₍ⱼ₎/j). A host is in the list at level q if
 /// its adjusted value is at most q; the expected share of false discoveries in this list is then at most q. Assumes

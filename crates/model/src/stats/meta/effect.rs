@@ -1,8 +1,8 @@
 //! One host's effect as input of the fleet's statistics: its value, its variance, and how precisely the variance is
 //! known.
 //!
-//! All input of `meta` is made here: values that are not finite numbers, and variances that are not plausible, are
-//! refused.
+//! This file makes all input of `meta`, and refuses values that are not finite numbers, and variances that are not
+//! plausible.
 
 use crate::stats::Estimate;
 use crate::stats::distributions::t_critical;
@@ -11,7 +11,7 @@ use crate::stats::distributions::t_critical;
 /// gives an interval. The weights need the second moment of 1/variance, which exists only above four degrees of
 /// freedom.
 pub const LEAST_FREEDOM: f64 = 5.0;
-/// Largest  value : a ratio of costs is never e^1000, and the square of the value must stay far below an overflow.
+/// Largest |value|: a ratio of costs is never e^1000, and the square of the value must stay far below an overflow.
 const LARGEST_VALUE: f64 = 1e3;
 /// Variances outside this range are not the result of measurements: a standard error of 1e-9 is a ten-millionth of a
 /// percent, and a standard error of 1000 contains no information. With variances in this range, sums over any fleet

@@ -98,7 +98,7 @@ impl Groups {
     /// Returns the distribution that is assumed for a host of group `group_idx` before the host is measured: the
     /// group's own mean and τ² if the group has at least [`LEAST_HOSTS_OF_OWN`] hosts; with fewer hosts, the group's
     /// mean and the common τ²; if the group has no hosts, or if there is no such group, the mean and τ² of the whole
-    /// fleet. Returns `None` if the last two are not known either (a fleet of one host).
+    /// fleet. Returns `None` if the mean and τ² of the whole fleet are not known either (a fleet of one host).
     pub fn prior(&self, group_idx: usize) -> Option<Prior> {
         let own = self.own.get(group_idx).copied().flatten();
         let many = own.filter(|it| it.n_hosts >= LEAST_HOSTS_OF_OWN);

@@ -54,7 +54,7 @@ pub struct Total {
 /// interval  value ± t·√(own + means)                t at Satterthwaite's degrees of freedom
 /// ```
 ///
-/// Assumes that whether a host was measured does not depend on its effect within its kind, and not on its rate. If the
+/// Assumes that whether a host was measured depends neither on its effect within its kind nor on its rate. If the
 /// busiest hosts have another tax, a sum that is based on the other hosts has a corresponding error, and the interval
 /// does not show it. The rates are treated as known. The means of different kinds have independent errors; this is
 /// nearly true if one prior is that of the whole fleet. If a few hosts have most of the requests, the interval is only

@@ -5,7 +5,7 @@ use super::pool::pool;
 use super::shrink::Prior;
 use super::tau::Spread;
 
-/// The smallest number of other hosts that can show the usual effect.
+/// Minimum number of other hosts from which the usual effect is computed.
 const LEAST_OTHERS: usize = 3;
 /// Up to this number of hosts, each host is compared only with the other hosts. In a larger group, one host changes τ²
 /// so little that it cannot hide its own deviation.
