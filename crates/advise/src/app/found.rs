@@ -141,7 +141,7 @@ impl Found {
     }
 
     /// The changes that move the connection to the socket, one for each application to which it may belong. `fields`
-    /// describes the socket; the password in `fields` is the text to show in its place.
+    /// describes the socket; the password in `fields` is the text that is shown in place of the real password.
     pub fn changes(&self, fields: &Fields) -> Vec<Change> {
         let words = |it: &Words| it.are_general() || it.hold(|sign| self.signs.contains(sign));
         let change = |bound: &Bound| {

@@ -78,12 +78,12 @@ impl fmt::Display for Problem {
 /// The settings of a file, and the parts that looptax could not read.
 pub(crate) type Read = (Vec<Setting>, Vec<Problem>);
 
-/// The most settings of a file. A part of a YAML file that is merged several times counts each time.
+/// Maximum number of settings in a file. A part of a YAML file that is merged several times counts each time.
 pub(crate) const MOST_SETTINGS: usize = 5_000;
-/// The longest part of a name, in bytes. No program has longer names, and each setting below such a part holds a copy
-/// of it.
+/// Maximum length of a part of a name, in bytes. No program has longer names, and each setting below such a part holds
+/// a copy of it.
 const MOST_NAME_BYTES: usize = 128;
-/// The longest value that is kept, in bytes; merged parts of a YAML file hold copies.
+/// Maximum length of a stored value, in bytes. Merged parts of a YAML file hold copies of their values.
 pub(crate) const MOST_VALUE_BYTES: usize = 4 << 10;
 
 /// The character that replaces an unknown part of a text.

@@ -100,8 +100,7 @@ impl File {
     /// Reads a file; `None` if it does not describe containers.
     pub(super) fn read(path: &str, text: &str, beside: &[String]) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
-        // CI jobs have a key `services:` too, so the reader of bundles, which knows CI jobs, comes before the reader of
-        // Compose files.
+        // CI jobs have a key `services:` too, so `bundle`, which recognises CI jobs, comes before `compose`.
         let readers = [bundle::read, compose::read, pod::read, unit::read, image::read];
         readers.iter().find_map(|read| read(&FileText { path, name, text, beside }))
     }

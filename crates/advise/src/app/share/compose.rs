@@ -98,7 +98,7 @@ impl Project for File<'_> {
     fn server(&self, _: usize, found: &Found) -> Option<Result<usize, String>> {
         let address = found.address.as_ref()?;
         let host = address.host.as_deref()?;
-        // If the address is a loopback, the containers share a network, and the server is the one on the same network.
+        // If the address is a loopback address, the server is the container that shares the application's network.
         let beside = found.inside.as_ref().and_then(|it| it.server_beside(address.protocol));
         let host = beside.filter(|_| is_loopback(host)).unwrap_or(host);
         let mut all = (0..self.containers.len()).filter(|it| self.names(*it).contains(&host));

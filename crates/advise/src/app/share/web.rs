@@ -101,7 +101,7 @@ pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Ve
 /// The lines that make the server's pool listen on the socket.
 ///
 /// # Errors
-/// If something is not known that decides where the pool listens.
+/// If a fact that decides where the pool listens is not known.
 pub(super) fn listening(
     (own, server): (&Container, &Container),
     whole: &Whole,

@@ -7,7 +7,7 @@ use std::ops::Range;
 
 use super::words::{Ends, Piece, pieces};
 
-/// The most nested blocks that are read; no real file has as many.
+/// Maximum depth of nested blocks that are read. No real file nests blocks as deeply.
 const MOST_DEPTH: usize = 32;
 
 /// A directive of nginx, with the directives in its block.

@@ -12,7 +12,7 @@ pub(super) fn quoted(user: &str, host: &str) -> String {
     format!("{}@{}", literal(user), literal(host))
 }
 
-/// Returns a string literal that both servers read correctly by default: in it, a backslash begins an escape.
+/// Returns a string literal for both servers with their default settings, by which a backslash begins an escape.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
@@ -94,8 +94,8 @@ fn let_in_with_password(account: &str, tcp: &MysqlLogin) -> String {
     }
 }
 
-/// The rights that the first login has and the second lacks, as statements. They concern the database, or everything
-/// else if `is_in_database` is false.
+/// The statements that grant the rights which the first login has and the second lacks: the rights on the database, or
+/// all other rights if `is_in_database` is false.
 pub(super) fn missing_rights(
     has: &MysqlLogin,
     lacks: &MysqlLogin,
