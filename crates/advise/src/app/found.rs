@@ -73,8 +73,8 @@ pub struct Found {
     pub line: Option<usize>,
     /// The bytes of the setting in this line, including its name.
     pub at: Option<Range<usize>>,
-    /// All applications that read such variables, if the variables belong to a container and no sign shows the
-    /// application.
+    /// All applications that read variables with these names, if the variables belong to a container and no sign shows
+    /// the application.
     pub may_be: Vec<String>,
     /// The application in `may_be` that the container's image, command and dependencies do not contradict, if there is
     /// exactly one.

@@ -31,7 +31,7 @@ use crate::watching::Watch;
 const ONE_LOOK: Duration = Duration::from_secs(10);
 /// How long `--save` counts by default.
 const SAVED: Duration = Duration::from_secs(60);
-/// Least time for a saved count: a shorter time has too few snapshots for an interval.
+/// Minimum time for a saved count: a shorter time has too few snapshots for an interval.
 const LEAST_SAVED: Duration = Duration::from_secs(LEAST_LOOKS as u64);
 
 /// Runs `watch`.
