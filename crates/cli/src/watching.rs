@@ -161,8 +161,9 @@ impl Watch {
         Ok(look)
     }
 
-    /// Returns the address and the process that answered there; the process is 0 for a known server or a child of one.
-    /// A restarted server counts as unknown, although its socket may have the same name and number as before.
+    /// Returns the address and the process that answered there; the process is 0 for a known server or for a child of a
+    /// known server. A restarted server counts as unknown, although its socket may have the same name and number as
+    /// before.
     fn answered(&self, counted: &Counted) -> (Asked, u32) {
         let is_known = |pid: u32| self.survey.servers.iter().any(|it| it.process.pid == pid);
         let unknown = counted.server.as_ref().filter(|it| !is_known(it.pid) && !is_known(it.parent));

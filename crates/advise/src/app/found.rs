@@ -183,7 +183,7 @@ impl Found {
         own.or_else(|| self.first_place())
     }
 
-    /// The settings that are in places which others may also read, and the settings whose value is a reference
+    /// The settings in places that other containers may also read, and the settings whose value is a reference
     /// (`valueFrom`).
     pub(super) fn apart(&self) -> impl Iterator<Item = (Role, &Setting)> {
         let all = self.bound.iter().flat_map(|it| &it.roles).map(|(role, it)| (*role, it));

@@ -186,7 +186,8 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if split.port == Some("") {
         return not_tried(format!("the host `{text}`"));
     }
-    // PostgreSQL's own programs have no socket setting, and other programs that have one need the folder.
+    // PostgreSQL's own programs have no socket setting. Other programs that have a socket setting need the folder in
+    // it.
     if app.is_guess() && app.kind == Kind::Postgres && beside.and_then(folder_of).is_some() {
         return not_tried("both a socket and a host".to_owned());
     }

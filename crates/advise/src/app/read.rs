@@ -225,7 +225,8 @@ fn guess_more(
     text: &str,
     source: &Source<'_>,
 ) {
-    // The variables of a container or unit have their own names, and its other settings are not variables.
+    // The variables of a container or unit have their own names, and the other settings of the container or unit are
+    // not variables.
     let has_variables = |it: &&&App| texts.get(&(it.format as u8)).is_some_and(|(settings, _)| !settings.is_empty());
     let carriers = candidates.iter().filter(|it| it.is_carrier()).filter(has_variables);
     let format = carriers.map(|it| it.format).next().unwrap_or_else(|| format_of(source.path, text));

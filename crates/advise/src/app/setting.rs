@@ -167,8 +167,8 @@ impl Setting {
     }
 }
 
-/// Marks two kinds of settings as doubtful: settings that are set twice with different values, because the program
-/// decides which value takes effect, and URLs in which it is not clear where the login ends.
+/// Marks two kinds of settings as doubtful. The first kind is set twice with different values, and only the program
+/// decides which value takes effect. The second kind is a URL in which the end of the login is not clear.
 pub(crate) fn doubt_unclear(settings: &mut [Setting]) {
     for setting in settings.iter_mut() {
         if matches!(&setting.value, Value::Text(text) if is_unencoded(text)) {

@@ -2,8 +2,8 @@
 //! containers.
 //!
 //! A Compose service, a Pod, a Podman unit and an OCI bundle have their own loopback and their own file system, unless
-//! they share those of the machine. Takes a text, and returns facts. Settings in other files (an override, a `.pod`)
-//! are not read. Called by `placed`; `looptax_switch` decides what the facts mean for a check.
+//! they share the machine's loopback or file system. Takes a text, and returns facts. Settings in other files (an
+//! override, a `.pod`) are not read. Called by `placed`; `looptax_switch` decides what the facts mean for a check.
 
 mod bundle;
 mod compose;

@@ -65,8 +65,8 @@ pub(super) fn granted(grants: &[String], account: &str) -> Vec<String> {
     grants.iter().map(line).collect()
 }
 
-/// Selects a plugin: that of the account for TCP, which the client supports, or else the default plugin, which every
-/// client of both servers supports.
+/// Selects the plugin of the account for TCP, because the client supports it. Otherwise selects the default plugin,
+/// because every client of both servers supports it.
 fn identified(tcp: &MysqlLogin) -> String {
     match (tcp.server, &*tcp.plugin) {
         (Server::Mariadb, plugin @ "ed25519") => {

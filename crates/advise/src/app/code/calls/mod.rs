@@ -68,8 +68,8 @@ struct Program<'a> {
     steps: Cell<usize>,
 }
 
-/// Lists the calls for which `is_driver` is true. `parts_of` returns the calls on the same object, and the parts of the
-/// object, whose values belong to a call.
+/// Lists the calls for which `is_driver` is true. For the name of a call, `parts_of` returns the names of further calls
+/// on the same object, and of parts of the object, whose values also belong to the call.
 pub(crate) fn calls(
     text: &str,
     language: Language,
