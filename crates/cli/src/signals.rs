@@ -31,8 +31,8 @@ const QUIET: Duration = Duration::from_millis(300);
 static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
 static HAS_COME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Makes each signal end the process immediately with [`Exit::Interrupted`]. Call this first, because it starts no
-/// thread.
+/// Makes each signal end the process immediately with [`Exit::Interrupted`]. Call this before anything else; it starts
+/// no thread.
 pub(crate) fn listen() -> io::Result<()> {
     set_at_end(&HAS_COME)?;
     for signal in heard() {

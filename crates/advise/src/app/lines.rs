@@ -311,7 +311,7 @@ struct Literal {
     quotes: Quotes,
 }
 
-/// While a text is searched for variables, this character replaces each dollar that does not begin one.
+/// While a text is searched for variables, this character replaces each dollar that does not begin a variable.
 const DOLLAR: char = '\u{e000}';
 
 fn literal(text: &str, kind: Lines) -> Literal {

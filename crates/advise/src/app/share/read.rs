@@ -117,7 +117,7 @@ struct Environment {
     settings: Vec<Setting>,
     program: Program,
     is_built_here: bool,
-    /// The key by which the container takes variables from elsewhere, if looptax does not read them.
+    /// The key by which the container takes variables from elsewhere, if looptax does not read these variables.
     elsewhere: Option<&'static str>,
     /// The key of the container's own variables.
     own: &'static str,

@@ -1,7 +1,7 @@
 //! An nginx file as a tree of its directives, each with its place.
 //!
 //! Takes a text, and returns places. Made from the words that `words` finds; `switch` uses the tree to write copies of
-//! such files.
+//! nginx files.
 
 use std::ops::Range;
 

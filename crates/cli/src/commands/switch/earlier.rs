@@ -122,7 +122,7 @@ fn question(switch: &Switch) -> String {
     }
 }
 
-/// Returns the step about an application that still uses the socket: it says how to reload the application.
+/// Returns the step about an application that still uses the socket. The step says how to reload the application.
 fn still_over_the_socket(switch: &Switch) -> SwitchStep {
     let told = || {
         let mut told = switch.steps.iter().filter_map(|it| match it {
