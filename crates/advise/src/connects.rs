@@ -1,4 +1,4 @@
-//! How real clients connect while a server does not accept, as traced (`crates/advise/data/connects.toml`).
+//! How real clients connect while a server accepts no connections, as traced (`crates/advise/data/connects.toml`).
 //!
 //! An experiment with a storm of connections connects as one of these clients does.
 

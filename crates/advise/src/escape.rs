@@ -6,7 +6,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 
 /// Characters that are escaped in every part of a URL: all except letters, digits and `-._~`.
 const URL: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
-/// Characters that are escaped in the path of a URL: the same, except for the slash.
+/// Characters that are escaped in the path of a URL: those in `URL`, except for the slash.
 const PATH: &AsciiSet = &URL.remove(b'/');
 /// Characters that are escaped in a query that may be between quotes. The parts of the query are already
 /// percent-encoded, so `%` and the separators of the parts are not escaped.

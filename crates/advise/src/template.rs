@@ -1,8 +1,8 @@
 //! Fills in a dialect's text.
 //!
 //! `«field|escape|escape»` is a field, with the escapes applied in order. A section `‹…›` is left out if the value of a
-//! field directly inside it is missing. In `‹…¦…›`, the second half is then used instead of the first. Sections may be
-//! nested.
+//! field directly inside it is missing. In `‹…¦…›`, if such a value is missing, the second half is used instead of the
+//! first half. Sections may be nested.
 
 use crate::escape::Escape;
 

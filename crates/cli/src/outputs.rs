@@ -95,8 +95,8 @@ fn check_place(option: &str, path: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// Whether both paths lead to the same file, even if it does not exist yet. A device is never the same: it may be
-/// written twice.
+/// Whether both paths lead to the same file, even if it does not exist yet. A device never counts as the same file,
+/// because it may be written twice.
 fn is_same(one: &Path, other: &Path) -> bool {
     let end = |path: &Path| Walk::following(Links::All).to(path).ok();
     let (Some(one), Some(other)) = (end(one), end(other)) else {

@@ -106,7 +106,7 @@ fn experiment(args: &CompareArgs, arms: Vec<Arm>, workload: Option<String>) -> R
 }
 
 /// Whether TLS is added to the arms: only in a plain run with named targets, since a sweep or a schedule takes long
-/// enough without it.
+/// enough without TLS.
 fn adds_tls(args: &CompareArgs) -> bool {
     let exec = &args.exec;
     let has_commands = exec.exec.is_some() || exec.exec_unix.is_some();
@@ -249,7 +249,7 @@ mod tests {
             experiment.effort = self.effort();
             experiment.warm_up = self.maybe(|dice| Duration::from_secs(dice.below(600)));
             experiment.rows = self.one(&[1, 100_000, 500_000, u32::MAX]);
-            // Other targets refuse a pool mode, so few random experiments with one would be valid.
+            // Targets other than poolers refuse a pool mode, so few random experiments with a pool mode would be valid.
             if is_pooler || self.below(16) == 0 {
                 experiment.pool_mode = self.one(&PoolMode::ALL);
             }

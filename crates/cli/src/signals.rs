@@ -1,7 +1,7 @@
-//! Handling of SIGINT, SIGTERM and SIGHUP. As long as nothing has to be put back, they end the process immediately. A
-//! command that starts or changes something first calls [`stop_flag`]: from then on the first signal ends every wait
-//! and requests an orderly end, and a later signal ends the process. In both cases the process ends with
-//! [`Exit::Interrupted`].
+//! Handling of SIGINT, SIGTERM and SIGHUP. As long as nothing has to be put back, these signals end the process
+//! immediately. A command that starts or changes something first calls [`stop_flag`]: from then on the first signal
+//! ends every wait and requests an orderly end, and a later signal ends the process. In both cases the process ends
+//! with [`Exit::Interrupted`].
 //!
 //! A signal that the parent process has set to be ignored, as `nohup` does, stays ignored.
 
@@ -31,8 +31,8 @@ const QUIET: Duration = Duration::from_millis(300);
 static ENDS_AT_ONCE: LazyLock<Arc<AtomicBool>> = LazyLock::new(|| Arc::new(AtomicBool::new(true)));
 static HAS_COME: LazyLock<Arc<AtomicBool>> = LazyLock::new(Arc::default);
 
-/// Makes each signal end the process immediately with [`Exit::Interrupted`]. Call this first, because it starts no
-/// thread.
+/// Makes each signal end the process immediately with [`Exit::Interrupted`]. Call this before anything else; it starts
+/// no thread.
 pub(crate) fn listen() -> io::Result<()> {
     set_at_end(&HAS_COME)?;
     for signal in heard() {

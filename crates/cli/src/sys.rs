@@ -60,8 +60,8 @@ fn change_arguments(change: impl FnMut(usize, &mut [u8])) {
     change_strings(ARGUMENTS_FIELD, change);
 }
 
-/// Passes each string in an area that the kernel filled at the start of this process to `change`, which may overwrite
-/// it.
+/// Calls `change` with each string in an area that the kernel filled at the start of this process. `change` may
+/// overwrite the string.
 fn change_strings(field: usize, mut change: impl FnMut(usize, &mut [u8])) {
     let Some((start, end)) = string_area(field) else {
         return;
@@ -74,7 +74,8 @@ fn change_strings(field: usize, mut change: impl FnMut(usize, &mut [u8])) {
     strings.for_each(|(idx, string)| change(idx, string));
 }
 
-/// Fields of `stat` in proc(5), `arg_start` and `env_start`; the next field is the end of the area.
+/// The numbers of the fields `arg_start` and `env_start` of `stat` in proc(5). The field after each of them is the end
+/// of the area.
 const ARGUMENTS_FIELD: usize = 48;
 const ENVIRONMENT_FIELD: usize = 50;
 

@@ -17,14 +17,15 @@ use looptax_switch::diagnose::find::watched::{Beside, Gathered};
 
 use crate::signals::has_paused;
 
-/// Least time between two searches for servers. A search is needed if a process that is not known as a server answers,
-/// or if an address gets its first request.
+/// Minimum time between two searches for servers. A search is needed if a process that is not known as a server
+/// answers, or if an address gets its first request.
 const BETWEEN_SURVEYS: Duration = Duration::from_secs(2);
 /// Remember at most this many addresses; if there are more, forget all of them and search for servers again.
 const MOST_ASKED: usize = 20_000;
 /// A count over a longer time is divided into this many snapshots.
 const N_LOOKS: u32 = 20;
-/// Least time between two snapshots. With less, the figures would show more about the clock than about the requests.
+/// Minimum time between two snapshots. With a shorter time, the figures would show more about the clock than about the
+/// requests.
 const LEAST_LOOK: Duration = Duration::from_secs(1);
 
 /// Longest time between two snapshots. In a longer time more clients may come and go than the kernel's table can hold.
@@ -100,7 +101,8 @@ impl Watch {
         let mut gathered = Gathered::new(self.beside, true);
         let ticks = cpu_ticks();
         let (mut goes_on, mut n_looks) = (true, 0);
-        // On a busy machine a snapshot may come later than planned; the second condition still makes enough of them.
+        // On a busy machine a snapshot may come later than planned; the second condition still ensures enough
+        // snapshots.
         while goes_on && (self.counted + each / 2 < time || n_looks < LEAST_LOOKS) {
             let rest = time.saturating_sub(self.counted);
             goes_on = has_paused(if rest < each / 2 { each } else { each.min(rest) }, stop);
@@ -159,8 +161,9 @@ impl Watch {
         Ok(look)
     }
 
-    /// Returns the address and the process that answered there; the process is 0 for a known server or a child of one.
-    /// A restarted server counts as unknown, although its socket may have the same name and number as before.
+    /// Returns the address and the process that answered there; the process is 0 for a known server or for a child of a
+    /// known server. A restarted server counts as unknown, although its socket may have the same name and number as
+    /// before.
     fn answered(&self, counted: &Counted) -> (Asked, u32) {
         let is_known = |pid: u32| self.survey.servers.iter().any(|it| it.process.pid == pid);
         let unknown = counted.server.as_ref().filter(|it| !is_known(it.pid) && !is_known(it.parent));

@@ -18,12 +18,12 @@ use super::table::{App, Decision, GUESSED, Role, Words, apps};
 use super::url;
 use crate::Takes;
 
-/// The most connections of one kind that are read from a file. A check logs in to each of them.
+/// Maximum number of connections of one kind that looptax reads from a file. A check logs in to each of them.
 pub(super) const MOST_CONNECTIONS: usize = 32;
 
-/// Returns how many connections of an application are read from a file at most. The limit is higher for a proxy: looptax
-/// does not log in to the servers behind a proxy, and a line that looptax did not read would not be changed, and would
-/// still name an address at which no server listens any more.
+/// Returns the maximum number of connections of an application that are read from a file. The limit is higher for a
+/// proxy, because looptax does not log in to the servers behind it. A line that was not read would stay unchanged, and
+/// would name an address at which no server listens any more.
 pub(super) const fn most_connections(app: &App) -> usize {
     if app.format.proxy().is_some() { MOST_SETTINGS } else { MOST_CONNECTIONS }
 }
@@ -115,7 +115,7 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
         .collect()
 }
 
-/// The conditions that libpq requires. They are set in the same part of the file, or by libpq's own variables.
+/// The conditions of libpq that are set in the same part of the file or by libpq's own variables.
 fn conditions(app: &App, anchor: &Setting, all: &[Setting], source: &Source<'_>) -> Vec<Condition> {
     if app.kind.protocol() != Some(Protocol::Postgres) {
         return Vec::new();
@@ -129,8 +129,8 @@ fn conditions(app: &App, anchor: &Setting, all: &[Setting], source: &Source<'_>)
     set.collect()
 }
 
-/// Returns a setting for the database, if a list of settings does not name a database: the name of the list is the
-/// database. The name `*` means any database.
+/// If a list of settings does not name a database, returns a setting that does: the name of the list is the database.
+/// The name `*` means any database.
 fn named_database(list: &Setting) -> Option<Setting> {
     let name = list.path.last().filter(|it| *it != "*")?;
     let (item, key, literal) = (String::new(), 0..0, 0..0);
@@ -350,7 +350,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
     titles.dedup();
     let mut lookup = lookups.into_iter().nth(first).unwrap_or_default();
     if differs {
-        // The file does not show which application reads it.
+        // The file does not show which application reads the connection's settings.
         lookup.takes = None;
     }
     let anchor = readers.first().and_then(|reader| {

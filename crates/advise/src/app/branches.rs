@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-/// The most levels of nested branches that are followed.
+/// Maximum number of nested branches that are followed.
 const MOST_DEPTH: usize = 64;
 
 pub(super) struct Branches<'a> {

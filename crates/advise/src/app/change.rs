@@ -120,8 +120,8 @@ pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Mo
 /// Sockets that the C library in Debian's packages uses for `localhost`.
 const USUAL: [&str; 2] = ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock"];
 
-/// Whether the path contains a character that the setting cannot hold, or whether the path is not a usual one and no
-/// setting can give a path.
+/// Whether the setting cannot hold a character of the path. Also true for an unusual path if no setting of the
+/// application can give a path.
 fn has_unfit(app: &App, fields: &Fields) -> bool {
     let names_one = app.change.iter().any(|it| it.to.contains("«socket"));
     if app.kind == Kind::Mysql && !names_one && !USUAL.contains(&&*fields.socket) {
@@ -180,8 +180,8 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) 
     }
 }
 
-/// The text for a person to write if looptax changes nothing: the driver's text for the socket, or the command that
-/// prints all texts.
+/// The text that a person has to write if looptax changes nothing: the driver's text for the socket, or the command
+/// that prints all texts.
 pub(super) fn by_hand(app: &App, fields: &Fields) -> String {
     let dialect = dialects().iter().find(|it| it.kind == app.kind && it.name == app.dialect);
     let Some(dialect) = dialect.filter(|it| it.cannot(fields).is_empty()) else {

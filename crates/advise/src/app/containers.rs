@@ -23,7 +23,8 @@ pub fn services(bytes: &[u8]) -> Vec<String> {
     names
 }
 
-/// Returns the service to which a setting belongs, or the other name of the service that the setting gives.
+/// Returns the name of the service to which a setting belongs. If the setting gives the service another name, returns
+/// that name.
 fn name_of(setting: &Setting) -> Option<String> {
     let [top, service, key, ..] = setting.path.as_slice() else {
         return None;

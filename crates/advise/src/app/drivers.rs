@@ -40,8 +40,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|it: char| !it.is_alphanumeric() && it != '_').filter(|it| !it.is_empty())
 }
 
-/// Whether a program's text, in lower case, may call a driver: whether it contains the words of a call's name, as calls
-/// and imports write them. This check is much faster than parsing the text.
+/// Whether a program may call a driver: whether its text, given in lower case, contains the words of a call's name, as
+/// calls and imports write them. This check is much faster than parsing the text.
 pub(super) fn may_call(text: &str) -> bool {
     let there: HashSet<&str> = words(text).collect();
     let has = |(word, is_part): &(String, bool)| {
@@ -105,8 +105,8 @@ fn bound(app: &'static App, call: &Call, source: &Source<'_>) -> Vec<Bound> {
     if settings.iter().any(|it| is_of(app, &[Role::Url, Role::Socket], it)) {
         settings.pop();
     }
-    // A list that the call passes on may contain further settings. In Python it cannot repeat an argument of the call,
-    // because Python refuses a call that has the same argument twice.
+    // A list that the call passes on may contain further settings. In Python, this list cannot repeat an argument of
+    // the call, because Python refuses a call that has the same argument twice.
     let is_handed_on = settings.iter().any(|it| it.path.last().is_some_and(|it| it == REST));
     let is_open = is_handed_on && app.format != Format::Python;
     let mut found = bound_of(app, &settings, source, false);

@@ -73,8 +73,8 @@ pub struct Found {
     pub line: Option<usize>,
     /// The bytes of the setting in this line, including its name.
     pub at: Option<Range<usize>>,
-    /// All applications that read such variables, if the variables belong to a container and no sign shows the
-    /// application.
+    /// All applications that read variables with these names, if the variables belong to a container and no sign shows
+    /// the application.
     pub may_be: Vec<String>,
     /// The application in `may_be` that the container's image, command and dependencies do not contradict, if there is
     /// exactly one.
@@ -141,7 +141,7 @@ impl Found {
     }
 
     /// The changes that move the connection to the socket, one for each application to which it may belong. `fields`
-    /// describes the socket; the password in `fields` is the text to show in its place.
+    /// describes the socket; the password in `fields` is the text that is shown in place of the real password.
     pub fn changes(&self, fields: &Fields) -> Vec<Change> {
         let words = |it: &Words| it.are_general() || it.hold(|sign| self.signs.contains(sign));
         let change = |bound: &Bound| {
@@ -183,7 +183,7 @@ impl Found {
         own.or_else(|| self.first_place())
     }
 
-    /// The settings that are in places which others may also read, and the settings whose value is a reference
+    /// The settings in places that other containers may also read, and the settings whose value is a reference
     /// (`valueFrom`).
     pub(super) fn apart(&self) -> impl Iterator<Item = (Role, &Setting)> {
         let all = self.bound.iter().flat_map(|it| &it.roles).map(|(role, it)| (*role, it));

@@ -56,7 +56,7 @@ pub(super) fn connections(
         let kind = it.kind.or_else(by_library);
         found.extend(bound(kind, &it.roles, &context, it.label));
     }
-    // A connection by URL is known only if its URL is known: two URLs may share a login.
+    // A connection with a URL counts as known only if the URL itself is known, because two URLs may share a login.
     found.retain(|it| match it.roles.get(&Role::Url) {
         Some(url) => !is_known(url),
         None => !it.roles.values().any(is_known),
@@ -71,8 +71,8 @@ pub(super) fn connections(
 const TCP_ALONE: [&str; 8] =
     ["jdbc", "Hikari", "hikari", "characterEncoding", "useUnicode", "useSSL", "allowPublicKeyRetrieval", "MyXQL"];
 
-/// Words at the beginning of a line that show such a driver: pgloader's driver, and the Go driver in `OpenTelemetry`'s
-/// collector.
+/// Words at the beginning of a line that show a MySQL driver which uses TCP for `localhost`: pgloader's driver, and the
+/// Go driver in `OpenTelemetry`'s collector.
 const HEADS_OF_TCP: [(&str, Format); 3] =
     [("load database", Format::Pairs), ("LOAD DATABASE", Format::Pairs), ("receivers:", Format::Yaml)];
 
@@ -318,10 +318,10 @@ fn add_following(roles: &mut BTreeMap<Role, usize>, path: &[String], all: &[Sett
     }
 }
 
-/// Whether the group is a connection: it has a host or a socket, and in addition a word that shows a database, or both
-/// a login and a database.
+/// Whether the group is a connection. A connection has a host or a socket. It also has either a word that shows a
+/// database, or both a login and a database.
 fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>, all: &[Setting]) -> bool {
-    // Under such a name, the address is the one at which the MySQL server itself listens.
+    // In a section with one of these names, the address is the one at which the MySQL server itself listens.
     if parents.iter().any(|it| matches!(&**it, "mysqld" | "mysqld_safe" | "mariadbd" | "mariadb")) {
         return false;
     }

@@ -169,7 +169,7 @@ const SAYS: [&str; 15] = [
     "kind",
 ];
 
-/// Names of such settings if they are one level above the server's settings.
+/// Names of settings that give the kind of server from one level above the server's settings.
 const OF_PARENT: [&str; 8] = [
     "client",
     "dialect",
@@ -227,7 +227,7 @@ pub(super) fn is_off(parents: &[String], prefix: &str, all: &[Setting]) -> bool 
 pub(super) fn kind_beside(parents: &[String], prefix: &str, all: &[Setting]) -> Option<Kind> {
     all.iter().find_map(|it| {
         let (name, own_parents) = it.path.split_last()?;
-        // In Fluentd, the names of such settings begin with `@`.
+        // In Fluentd, the name of a setting that gives the kind of server begins with `@`.
         let name = name.to_lowercase();
         let name = name.trim_start_matches('@');
         let rest = name.strip_prefix(prefix).unwrap_or_default().trim_start_matches(['_', '-', '.']);
@@ -258,7 +258,7 @@ pub(super) fn kind_of_group(
         own.or_else(|| parents.iter().rev().find_map(|it| keys::kind_in(it)))
     };
     let by_driver = || kind_beside(parents, prefix, all);
-    // The port's default in the file, if the host is not known either.
+    // Uses the port's default in the file if the host is not known either.
     let by_default = || match (text(Role::Host), &all[*roles.get(&Role::Port)?].value) {
         (None, Value::Variable { fallback, .. }) => fallback.as_deref(),
         _ => None,

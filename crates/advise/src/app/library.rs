@@ -2,8 +2,8 @@
 
 use looptax_model::dsn::Kind;
 
-/// Texts that show that a program uses a client for a kind of server. If a program has texts of two kinds, they show
-/// nothing.
+/// Texts that show that a program uses a client for a kind of server. If a program has texts for two kinds of server,
+/// the texts show nothing.
 const SIGNS: [(&str, Kind); 17] = [
     ("new mysqli(", Kind::Mysql),
     ("mysqli_connect(", Kind::Mysql),

@@ -76,7 +76,7 @@ fn host_of(head: &str) -> Option<&str> {
     (!bare.is_empty() && !bare.contains([' ', '='])).then_some(bare)
 }
 
-/// Drops the settings of collectd plugins that the file does not load, if the file loads others. If the file loads no
+/// If the file loads collectd plugins, drops the settings of the plugins that it does not load. If the file loads no
 /// plugins, settings of plugins become doubtful.
 pub(super) fn loaded_only(settings: &mut Vec<Setting>, text: &str) {
     let plugin_of = |it: &Setting| it.path.first()?.strip_prefix("Plugin ").map(str::to_lowercase);

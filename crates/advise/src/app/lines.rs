@@ -298,7 +298,7 @@ fn separator(body: &str, kind: Lines) -> Option<usize> {
             let at = body.find([' ', '\t', '='])?;
             body[at..].trim_start().find('=').filter(|it| *it == 0).map_or(Some(at), |_| body.find('='))
         }
-        // Python's reader also accepts a colon.
+        // Python's INI parser also accepts a colon.
         Lines::Ini => body.find('=').into_iter().chain(body.find(": ")).min(),
         Lines::Dotenv | Lines::Unit => body.find('='),
     }
@@ -311,7 +311,7 @@ struct Literal {
     quotes: Quotes,
 }
 
-/// The character that replaces each dollar that does not begin a variable while the text is searched for variables.
+/// While a text is searched for variables, this character replaces each dollar that does not begin a variable.
 const DOLLAR: char = '\u{e000}';
 
 fn literal(text: &str, kind: Lines) -> Literal {

@@ -7,7 +7,7 @@ use super::setting::{Joins, MOST_SETTINGS, Setting, UNKNOWN, Value};
 use super::table::Role;
 use looptax_model::dsn::{Kind, Unspoken};
 
-/// The most servers that are read from a list.
+/// Maximum number of servers that are read from a list.
 const MOST_SERVERS: usize = 32;
 
 /// How another server is added to a list: after a comma. This value also marks a server as one of several; when a

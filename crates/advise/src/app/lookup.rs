@@ -115,7 +115,8 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
     }
 }
 
-/// The name of a guessed socket setting without a host, if the usual drivers call this setting differently.
+/// The name of a guessed setting for the socket, if no setting gives a host and the usual drivers have another name for
+/// the socket's setting.
 fn unproved_socket(bound: &Bound) -> Option<&str> {
     let socket = bound.roles.get(&Role::Socket)?;
     let name = socket.path.last()?;

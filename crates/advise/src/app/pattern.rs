@@ -45,8 +45,8 @@ pub(crate) fn fits(pattern: &str, text: &str) -> bool {
     rest.ends_with(last)
 }
 
-/// Does the same without copying the text, because there are thousands of names and hundreds of patterns. `None` if the
-/// pattern has several `*`.
+/// Does the same as `fits` without copying the text, because there are thousands of names and hundreds of patterns.
+/// `None` if the pattern has several `*`.
 fn fits_ascii(pattern: &str, text: &str) -> Option<bool> {
     let Some((first, last)) = pattern.split_once('*') else {
         return Some(pattern.eq_ignore_ascii_case(text));

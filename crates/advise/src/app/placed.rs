@@ -1,6 +1,6 @@
 //! Assigns each connection of a file to its container.
 //!
-//! Unlike this module, `inside` reads the containers, and no connections. Called by `read` and `compose`.
+//! The module `inside` reads the containers, and knows no connections. Called by `read` and `compose`.
 
 use std::collections::BTreeSet;
 

@@ -6,7 +6,7 @@
 use super::setting::{Setting, Value};
 use super::url::is_go;
 
-/// The reason why the value of such a setting is not known; the text follows "it is".
+/// The reason why the value of a setting with a placeholder is not known; the text follows "it is".
 const DOUBT: &str = "a placeholder that another program replaces";
 
 /// Marks settings whose values are placeholders, so that looptax does not interpret the placeholders.

@@ -25,14 +25,14 @@ const NAMES: [&str; 9] = [
     "maxopenconnections",
     "dbmaxconn",
 ];
-/// The names of such settings inside a block that is called `pool`.
+/// The names of settings for the size of a pool, inside a block that is called `pool`.
 const WITHIN_POOL: [&str; 3] = ["max", "maxsize", "size"];
 /// In Prisma, the size of the pool is in the query of the URL.
 const OF_URL: &str = "connection_limit=";
-/// Words for kinds of store. Outside a block, a pool setting belongs to a connection of such a kind only if the name of
-/// the setting contains the word, and to any other connection only if the name contains none of these words.
+/// Words for kinds of store. Outside a block, a pool setting whose name contains one of these words belongs only to
+/// connections of that kind. A pool setting whose name contains none of them belongs only to other connections.
 const STORES: [&str; 6] = ["redis", "valkey", "memcache", "mongo", "amqp", "thread"];
-/// A larger number is not a pool size.
+/// Maximum size of a pool. A setting with a larger number means something else.
 const MOST: u32 = 100_000;
 
 /// The size of a pool, and the setting that gives it.
@@ -44,7 +44,7 @@ pub struct Pool {
     pub line: usize,
 }
 
-/// Finds the largest pool among the settings that give one for the connection.
+/// Finds the largest pool size that the settings give for the connection.
 pub(super) fn pool_of<'a>(
     (bound, kind): (&[Bound], &str),
     settings: impl Iterator<Item = &'a Setting>,

@@ -117,8 +117,8 @@ fn settings(text: &str, provider: Provider) -> Vec<(String, Setting)> {
     named.collect()
 }
 
-/// Interprets a pool's setting as PHP does. PHP splits or calculates a value without quotes that contains one of these
-/// characters (`php-fpm -tt` of 8.2 shows the result).
+/// Interprets a pool's setting as PHP does. If a value without quotes contains one of the characters in
+/// `is_taken_apart`, PHP splits or calculates the value (`php-fpm -tt` of 8.2 shows the result).
 fn as_php_has_it(setting: Setting) -> Setting {
     if setting.quotes != Quotes::Bare(Bare::Ini) {
         return setting;

@@ -43,9 +43,9 @@ pub(crate) enum Dialect {
     Plain,
     /// Between single quotes, a single quote is doubled, and a backslash stands for itself.
     Yaml,
-    /// Shells and readers of `.env`: between single quotes every character except the single quote stands for itself.
+    /// Shells and parsers of `.env`: between single quotes every character except the single quote stands for itself.
     Shell,
-    /// INI and similar formats, whose readers disagree about escapes.
+    /// INI and similar formats, whose parsers disagree about escapes.
     Ini,
 }
 
@@ -89,7 +89,7 @@ impl Dialect {
             (Self::Yaml, '\'') => return format!("'{}'", value.replace('\'', "''")),
             (Self::Ini, _) => "",
             (Self::Shell, _) => {
-                // Readers of `.env` disagree about escapes.
+                // Parsers of `.env` disagree about escapes.
                 let means_something = value.contains(['\\', '"', '$', '`']);
                 let single = quote == '\'' || means_something;
                 if single && !value.contains('\'') {

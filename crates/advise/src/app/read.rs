@@ -152,8 +152,8 @@ pub fn read(source: &Source<'_>) -> Reading {
     read_for(source, &candidates(source), true)
 }
 
-/// Reads the source as the file of each of these applications. If `guesses` is set, also searches for connections that
-/// they do not find: by the names of settings.
+/// Reads the source as the file of each of these applications. If `guesses` is set, also searches by the names of
+/// settings for connections that these applications do not find.
 fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> Reading {
     let mut reading = Reading::default();
     let text = String::from_utf8_lossy(&source.bytes[..source.bytes.len().min(MOST_BYTES)]);
@@ -216,8 +216,8 @@ fn places_of<'a>(bound: impl IntoIterator<Item = &'a Bound>) -> BTreeSet<usize> 
     settings.map(|it| it.start + it.literal.start).collect()
 }
 
-/// Adds connections that the table's applications did not find: those with a URL. If the applications found nothing, or
-/// if the text is an environment, which other programs may also read, adds other connections, too.
+/// Adds connections with a URL that the table's applications did not find. Adds connections without a URL, too, if the
+/// applications found nothing, or if the text is an environment, which other programs may also read.
 fn guess_more(
     reading: &mut Reading,
     candidates: &[&'static App],
@@ -225,12 +225,13 @@ fn guess_more(
     text: &str,
     source: &Source<'_>,
 ) {
-    // The variables of a container or unit have their own names, and its other settings are not variables.
+    // The variables of a container or unit have their own names, and the other settings of the container or unit are
+    // not variables.
     let has_variables = |it: &&&App| texts.get(&(it.format as u8)).is_some_and(|(settings, _)| !settings.is_empty());
     let carriers = candidates.iter().filter(|it| it.is_carrier()).filter(has_variables);
     let format = carriers.map(|it| it.format).next().unwrap_or_else(|| format_of(source.path, text));
-    // In the file of a proxy, only the reader for its format finds connections, because the words in the file have
-    // other meanings.
+    // In the file of a proxy, only the parser of its format finds connections, because the words in the file have other
+    // meanings.
     if format.proxy().is_some() {
         return;
     }
@@ -337,8 +338,8 @@ fn by_content(source: &Source<'_>) -> Vec<&'static App> {
     apps().iter().filter(is_own).collect()
 }
 
-/// Whether the application reads any environment, or this one because of a sign. A sign is required if the
-/// application's variable names have another meaning in other programs.
+/// Whether the application reads any environment, or reads this environment because a sign is present. A sign is
+/// required if the application's variable names have another meaning in other programs.
 pub(super) fn is_of_environment(app: &App, signs: &Signs) -> bool {
     let is_general = app.files.iter().any(|it| it == "**/.env");
     let is_own = is_general || signs.are_of(app);

@@ -94,7 +94,7 @@ pub(super) fn added(text: &str, anchor: &Setting, item: &str) -> Option<Rewrite>
     Some(Rewrite { at: at..at, text })
 }
 
-/// The text to write before and after a setting on a separate line, like that of its neighbour: blanks. If the
+/// The text to write before and after a setting that gets a separate line: the same blanks as for its neighbour. If the
 /// neighbour is an item of a list, as in `- "NAME=value"`, also the dash and the quotes.
 fn around(before: &str, neighbour: &Setting) -> (String, &'static str) {
     let blanks = before.len() - before.trim_start_matches([' ', '\t']).len();

@@ -54,9 +54,9 @@ impl<'a> Section<'a> {
         (!value.is_empty()).then(|| value.to_owned())
     }
 
-    /// Writes the settings: as bytes of the text, and as lines for a person. They replace the old settings. A setting
-    /// that the section does not have yet is written below the line that sets `anchor`. `None` if no line sets
-    /// `anchor`.
+    /// Writes the settings: as bytes of the text, and as lines for a person. The new settings replace the old settings.
+    /// A setting that the section does not have yet is written below the line that sets `anchor`. `None` if no line
+    /// sets `anchor`.
     pub fn written(&self, anchor: &str, wanted: &[(&str, String)]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
         let below = self.line_of(anchor)?;
         let newline = if self.text[below.end..].starts_with('\r') { "\r\n" } else { "\n" };

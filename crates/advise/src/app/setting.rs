@@ -78,12 +78,12 @@ impl fmt::Display for Problem {
 /// The settings of a file, and the parts that looptax could not read.
 pub(crate) type Read = (Vec<Setting>, Vec<Problem>);
 
-/// The most settings of a file. A part of a YAML file that is merged several times counts each time.
+/// Maximum number of settings in a file. A part of a YAML file that is merged several times counts each time.
 pub(crate) const MOST_SETTINGS: usize = 5_000;
-/// The longest part of a name, in bytes. No program has longer names, and each setting below such a part holds a copy
-/// of it.
+/// Maximum length of a part of a name, in bytes. No program has longer names, and each setting below such a part holds
+/// a copy of it.
 const MOST_NAME_BYTES: usize = 128;
-/// The longest value that is kept, in bytes; merged parts of a YAML file hold copies.
+/// Maximum length of a stored value, in bytes. Merged parts of a YAML file hold copies of their values.
 pub(crate) const MOST_VALUE_BYTES: usize = 4 << 10;
 
 /// The character that replaces an unknown part of a text.
@@ -167,8 +167,8 @@ impl Setting {
     }
 }
 
-/// Marks two kinds of settings as doubtful: settings that are set twice with different values, because the program
-/// decides which value takes effect, and URLs in which it is not clear where the login ends.
+/// Marks two kinds of settings as doubtful. The first kind is set twice with different values, and only the program
+/// decides which value takes effect. The second kind is a URL in which the end of the login is not clear.
 pub(crate) fn doubt_unclear(settings: &mut [Setting]) {
     for setting in settings.iter_mut() {
         if matches!(&setting.value, Value::Text(text) if is_unencoded(text)) {

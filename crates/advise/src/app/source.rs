@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::code::Included;
 
-/// The largest file that is read, in bytes. Configuration that people write has a few kilobytes.
+/// Maximum size of a file that is read, in bytes. Configuration that people write has a few kilobytes.
 pub(super) const MOST_BYTES: usize = 1 << 20;
 
 /// A file or an environment that is read.

@@ -264,7 +264,7 @@ pub(crate) struct App {
     /// The dialect that has the driver's text for the socket; empty if no dialect has it.
     #[serde(default)]
     pub(crate) dialect: String,
-    /// The host that is used if no host is given, by such a call or by an application with a port setting.
+    /// The host that is used by a driver call without a host, or by an application that has a port setting and no host.
     pub(crate) usual: Option<String>,
     #[serde(default)]
     pub(crate) url: Vec<String>,

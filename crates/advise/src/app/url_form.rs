@@ -1,8 +1,8 @@
 //! The form in which a URL names its server, and whether that form was tested with the application's driver.
 //!
 //! The form that an entry of the table writes for a change was tested, so it shows which forms the driver reads;
-//! `url_is` lists more forms. Every driver reads a plain host. In any other form (a key of another driver, a list, a
-//! second host) looptax cannot determine the server.
+//! `url_is` lists more forms. Every driver reads a plain host. If a URL has any other form (a key of another driver, a
+//! list, a second host), looptax cannot determine the server.
 
 use std::net::Ipv6Addr;
 
@@ -198,8 +198,8 @@ fn odd_host(app: &App, host: &str) -> Option<String> {
         _ => (host, None),
     };
     let is_port = |it: &str| it.parse::<u16>().is_ok_and(|it| it > 0);
-    // A password with unencoded special characters would be cut off at this place, and a part of it would be shown. The
-    // reason therefore contains nothing of the text.
+    // A password with unencoded special characters would be cut off at this place, and a message with the text would
+    // show a part of the password. The reason therefore contains nothing of the text.
     let not_tried = |what: &str| Some(format!("looptax has not tested the driver with {what} in the URL"));
     if port.is_some_and(|it| !is_port(it)) {
         return not_tried("this port");

@@ -63,8 +63,8 @@ impl Whole {
         at <= self.parts[0].at.end
     }
 
-    /// Returns the words that name the file which contains a line of the joined text, and the number of the line in
-    /// that file. The first file has no words.
+    /// For a line of the joined text, returns the words that name its file, and the number of the line in that file.
+    /// The first file has no words.
     pub fn line(&self, line: usize) -> (Option<&str>, usize) {
         let part = self.parts.iter().rfind(|it| it.first_line < line).unwrap_or(&self.parts[0]);
         (Some(&*part.words).filter(|it| !it.is_empty()), line - part.first_line)

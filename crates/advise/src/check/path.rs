@@ -31,7 +31,7 @@ pub enum End {
     /// The path is longer than the kernel accepts.
     TooLong {
         bytes: usize,
-        /// The most bytes that the kernel accepts.
+        /// Maximum number of bytes that the kernel accepts.
         most: usize,
     },
     /// The permissions allow the connection, but a security module denied it.
@@ -64,8 +64,8 @@ pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
     way(reach, socket, (client, user), None)
 }
 
-/// Makes the same point, and adds the lines of the server's own file that would allow the client, if servers of this
-/// protocol have such lines.
+/// Makes the same point as `reach`, and adds the lines of the server's own file that would allow the client, if servers
+/// of this protocol have such lines.
 pub fn reach_server(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Protocol) -> Point {
     way(reach, socket, (client, user), Some(protocol))
 }

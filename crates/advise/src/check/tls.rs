@@ -9,8 +9,8 @@ use looptax_model::record::{Outcome, Point, PointCode, Topic};
 /// without TLS too (`is_alone` is false).
 ///
 /// # Source
-/// PostgreSQL refuses each request for TLS on a socket (`backend_startup.c`). How the drivers react is in their own
-/// source.
+/// PostgreSQL refuses each request for TLS on a socket (`backend_startup.c`). The source of each driver shows how the
+/// driver reacts.
 pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
     let (demand, next, how) = match address.tls.as_deref() {
         Some(demand) => (

@@ -2,7 +2,8 @@
 
 use looptax_model::record::{Outcome, Point, PointCode, SwitchVerdict, Topic};
 
-/// Topics about which no point may be unknown in a check whose verdict is that the switch would work.
+/// Topics that have to be known: if a point of one of these topics is unknown, the verdict cannot be that the switch
+/// would work.
 const ESSENTIAL: [Topic; 5] = [Topic::Server, Topic::Path, Topic::Account, Topic::Login, Topic::Configuration];
 
 /// The switch would not work if a point fails. The verdict is open if a point of an essential topic is unknown. If the

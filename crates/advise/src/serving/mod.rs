@@ -274,8 +274,8 @@ impl ServerFile {
         written
     }
 
-    /// The changes after which the server listens on this socket, or in this folder, with this mode if the server has a
-    /// setting for the mode.
+    /// The changes after which the server listens on this socket or in this folder. If the server has a setting for the
+    /// mode, the socket also gets this mode.
     pub fn listening(&self, text: &str, socket: &str, mode: u32) -> Written {
         let lines = Lines::read(self.form, text);
         let mut written = Written::default();

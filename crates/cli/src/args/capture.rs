@@ -6,10 +6,10 @@ use std::path::PathBuf;
 use clap::Args;
 use looptax_host::eyes::bytes::ServerPlace;
 
-/// Least value of `--snaplen`: fewer bytes of a send or receive do not contain the beginning of a request in every
-/// protocol.
+/// Minimum value of `--snaplen`: with fewer bytes of each send or receive, the beginning of a request would be missing
+/// in some protocols.
 const LEAST_SNAPLEN: u64 = 64;
-/// Least value of `--max`: a smaller file cannot hold its own headers and a few packets.
+/// Minimum value of `--max`: a smaller file cannot hold its own headers and a few packets.
 const LEAST_MAX: u64 = 4 << 10;
 
 /// Options of `watch -w`.

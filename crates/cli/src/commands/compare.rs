@@ -31,8 +31,8 @@ use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, stream};
 
-/// A run that took longer than planned by this factor is reported. A smaller excess is not, since logins are not in the
-/// plan's time.
+/// A run is reported if it took longer than planned by this factor. A smaller excess is not reported, since the planned
+/// time does not include logins.
 const LONGER: f64 = 1.2;
 
 /// Runs `compare`.

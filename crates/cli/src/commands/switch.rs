@@ -154,8 +154,8 @@ impl Doing<'_> {
         look_at(wish, survey)
     }
 
-    /// Returns the page for the proof, as it is now. With `--dry-run` the page is requested only if nothing else can
-    /// prove the switch: it is better to find a failure now than after the user has agreed.
+    /// Returns the page for the proof, as it is now. With `--dry-run`, the page is requested only if nothing else can
+    /// prove the switch. In that case, it is better to find a failure now than after the user has agreed.
     fn page_before(self, subject: &Subject) -> Result<Option<Page>, Failure> {
         let is_needed = subject.proof.needs_page();
         match &self.args.url {

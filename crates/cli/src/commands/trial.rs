@@ -125,7 +125,8 @@ fn try_it(args: &TrialArgs, ask: &Ask, plan: &str, begun: Begun, terminal: Termi
     drop(stage);
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let kept = results::keep(&args.result, &mut writer, &mut place, terminal);
-    // A failure after the reader of the JSON lines has ended comes from the interruption.
+    // If the program that reads the JSON lines has ended, the run was interrupted, and the failure comes from the
+    // interruption.
     if is_unread {
         return kept.map(|()| Exit::Done);
     }

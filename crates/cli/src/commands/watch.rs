@@ -31,7 +31,7 @@ use crate::watching::Watch;
 const ONE_LOOK: Duration = Duration::from_secs(10);
 /// How long `--save` counts by default.
 const SAVED: Duration = Duration::from_secs(60);
-/// Least time for a saved count: a shorter time has too few snapshots for an interval.
+/// Minimum time for a saved count: a shorter time has too few snapshots for an interval.
 const LEAST_SAVED: Duration = Duration::from_secs(LEAST_LOOKS as u64);
 
 /// Runs `watch`.
@@ -106,7 +106,7 @@ impl Place {
     }
 }
 
-/// Returns the word as a file if it looks like one, otherwise the place for a count with this name.
+/// Returns the word as a file if it looks like the name of a file, otherwise the place for a count with this name.
 fn place(word: &str, outputs: Outputs) -> Result<Place, Failure> {
     if word.contains('/') || Path::new(word).extension().is_some_and(|it| it == "json") {
         outputs.writes("--save", Some(Path::new(word)))?;

@@ -67,7 +67,7 @@ fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     Ok(asked)
 }
 
-/// Adds to the failure's hint that a word that is not a server may have been meant as a record.
+/// Extends the failure's hint: a word that does not name a server may have been meant as a record.
 fn or_records(failure: Failure) -> Failure {
     let hint = failure.hint().unwrap_or_default();
     let hint = format!("{hint}; or pass two records of `why`, the earlier record first");

@@ -291,7 +291,8 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
     }
 }
 
-/// Whether TCP, without the supervisor's share, certainly costs more than the smallest cost that is reported.
+/// Whether TCP certainly costs more than the smallest cost that is reported, even after the cost of the supervisor is
+/// subtracted.
 fn costs_by_configuration(comparison: &Comparison) -> bool {
     let trial = comparison.trial.as_ref();
     let added = trial.and_then(|it| it.added_by_configuration_us.known());

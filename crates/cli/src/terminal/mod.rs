@@ -24,7 +24,7 @@ use serde::Serialize;
 
 use crate::args::{ColorWhen, GlobalArgs};
 
-/// The number of columns to assume if it is not known.
+/// The number of columns to assume if the width of the terminal is not known.
 const DEFAULT_WIDTH: usize = 120;
 
 #[derive(Debug, Clone, Copy)]

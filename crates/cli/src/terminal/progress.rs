@@ -103,7 +103,7 @@ impl Observer for Line {
     }
 }
 
-/// Returns the state as one line. On a narrow terminal it has no names, but always the tax and the time.
+/// Returns the state as one line. On a narrow terminal the line has no names, but it always has the tax and the time.
 fn measuring(label: &str, progress: &Progress<'_>, columns: usize) -> String {
     let estimate = match progress.theta {
         Some(theta) if theta.has_interval() => {

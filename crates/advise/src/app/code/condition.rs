@@ -9,7 +9,7 @@ use crate::app::setting::LineStarts;
 /// A range of bytes that does not always run, and the reason, which follows "it is".
 pub(super) type Condition = (Range<usize>, &'static str);
 
-/// The most branches of a text that are distinguished.
+/// Maximum number of branches that are distinguished in a text.
 const MOST_CONDITIONS: usize = 500;
 
 pub(super) const BRANCH: &str = "set under a condition";
@@ -119,7 +119,7 @@ impl<'a> Program<'a> {
             let Some(reason) = reason(self.word(idx), language) else {
                 continue;
             };
-            // In OTRS and its forks, every such file has a function `Load`, and the program calls it.
+            // In OTRS and its forks, every configuration file in Perl has a function `Load`, which the program calls.
             let is_called = self.word(idx) == "sub" && self.word(idx + 1) == "Load";
             let is_name = matches!(before, "." | "->" | "::" | "function" | "$")
                 || is_called

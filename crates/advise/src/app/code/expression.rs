@@ -70,7 +70,7 @@ fn variable(text: &str, tokens: &[Token]) -> Option<Value> {
     } else {
         texts.next()?
     };
-    // The expression may contain at most two texts; code builds anything longer.
+    // The second text is the default. With more than two texts, the program builds the value.
     let fallback = texts.next().or_else(|| number(text, rest));
     Some(Value::Variable { name, fallback })
 }

@@ -191,7 +191,7 @@ impl Lexer<'_> {
         }
     }
 
-    /// The character that a backslash and the next character mean, or that character itself if the backslash has no
+    /// The character that a backslash and the next character stand for; the next character itself if a backslash has no
     /// meaning before it. `None` if only the language's own parser can decide.
     fn escaped(&mut self, quote: char) -> Option<char> {
         let c = self.rest().chars().next()?;

@@ -2,8 +2,8 @@
 //! containers.
 //!
 //! A Compose service, a Pod, a Podman unit and an OCI bundle have their own loopback and their own file system, unless
-//! they share those of the machine. Takes a text, and returns facts. Settings in other files (an override, a `.pod`)
-//! are not read. Called by `placed`; `looptax_switch` decides what the facts mean for a check.
+//! they share the machine's loopback or file system. Takes a text, and returns facts. Settings in other files (an
+//! override, a `.pod`) are not read. Called by `placed`; `looptax_switch` decides what the facts mean for a check.
 
 mod bundle;
 mod compose;
@@ -100,8 +100,7 @@ impl File {
     /// Reads a file; `None` if it does not describe containers.
     pub(super) fn read(path: &str, text: &str, beside: &[String]) -> Option<Self> {
         let name = path.rsplit('/').next().unwrap_or(path);
-        // CI jobs have a key `services:` too, so the reader of bundles, which knows CI jobs, comes before the reader of
-        // Compose files.
+        // CI jobs have a key `services:` too, so `bundle`, which recognises CI jobs, comes before `compose`.
         let readers = [bundle::read, compose::read, pod::read, unit::read, image::read];
         readers.iter().find_map(|read| read(&FileText { path, name, text, beside }))
     }

@@ -116,8 +116,7 @@ fn of_document(text: &str, first_line: usize, group: usize) -> Vec<Container> {
         if found.is_empty() {
             found.push(whole);
         } else {
-            // The lines of the containers that were found belong to these containers. The rest of the document belongs
-            // to the other containers.
+            // The containers that were found keep their lines. One more container stands for the rest of the document.
             let known: Vec<usize> = found.iter().flat_map(|it| it.lines.iter().copied()).collect();
             whole.lines.retain(|it| !known.contains(it));
             found.push(whole);

@@ -21,10 +21,10 @@ use crate::app::yaml;
 /// Keys of Compose's `deploy` that neither start several containers of a service nor run containers on other machines.
 const HARMLESS: [&str; 3] = ["resources", "restart_policy", "labels"];
 
-/// Options for a new volume: a tmpfs in which every user may make sockets. Docker gives an empty volume
-/// the owner and the mode of the image's folder, if the image has the folder. Podman gives it the owner and the mode of
-/// the container that starts first, so the server may lack the right to write in its own folder, unless the volume has
-/// an owner (seen with podman 4.3.1, 2026-11-28; parse.go and `fixVolumePermissions` in 5.4).
+/// Options for a new volume: a tmpfs in which every user may make sockets. Docker gives an empty volume the owner and
+/// the mode of the image's folder, if the image has the folder. Podman gives it the owner and the mode of the container
+/// that starts first. If the volume itself sets no owner, the server may then lack the right to write in its own folder
+/// (seen with podman 4.3.1, 2026-11-28; parse.go and `fixVolumePermissions` in 5.4).
 pub(super) const OPTIONS: &str = "driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'}";
 
 pub(super) struct File<'a> {
@@ -98,7 +98,7 @@ impl Project for File<'_> {
     fn server(&self, _: usize, found: &Found) -> Option<Result<usize, String>> {
         let address = found.address.as_ref()?;
         let host = address.host.as_deref()?;
-        // If the address is a loopback, the containers share a network, and the server is the one on the same network.
+        // If the address is a loopback address, the server is the container that shares the application's network.
         let beside = found.inside.as_ref().and_then(|it| it.server_beside(address.protocol));
         let host = beside.filter(|_| is_loopback(host)).unwrap_or(host);
         let mut all = (0..self.containers.len()).filter(|it| self.names(*it).contains(&host));

@@ -77,8 +77,8 @@ impl Container {
         self.has_configs || self.mounts.iter().any(|it| is_place(&it.target))
     }
 
-    /// Adds the variables that the container takes from elsewhere. Its own variables take precedence. If several of the
-    /// others have the same name, the last of them takes precedence.
+    /// Adds the variables that the container takes from elsewhere. Its own variables take precedence. If several
+    /// variables from elsewhere have the same name, the last one takes precedence.
     pub(super) fn take(&mut self, given: Given) {
         self.unread = given.problems.first().cloned();
         let instead = given.instead.into_iter().filter_map(|it| it.1);

@@ -73,8 +73,8 @@ pub(super) const POSTGRES: (&str, &str, u16) = ("/var/run/postgresql", ".s.PGSQL
 /// The folder for PHP-FPM's socket, the name of the socket, and the port on which the images listen.
 pub(super) const PHP: (&str, &str, u16) = ("/run/php", "php-fpm.sock", 9000);
 
-/// The images of docker-library/php with PHP-FPM. [`PLAIN`] has the words of a command that do not replace their
-/// configuration files.
+/// The images of docker-library/php with PHP-FPM. [`PLAIN`] lists the words of a command that leave the configuration
+/// files of these images in use.
 const FPM: [&str; 4] = ["php", "wordpress", "nextcloud", "drupal"];
 const PLAIN: [&str; 6] = ["-F", "--nodaemonize", "-R", "--allow-to-run-as-root", "-O", "--force-stderr"];
 
@@ -85,8 +85,8 @@ pub(super) const REDIS: (&str, &str) = ("/run/redis", "/run/redis/redis.sock");
 const MOVING: [&str; 6] = ["socket", "defaults", "config", "skip-grant", "hba_file", "-k"];
 
 /// The mode of a Redis socket. The users of the two containers share no group, and without this mode only the server
-/// can use its socket (docker-entrypoint.sh: umask 0077). With it, every container that mounts the volume may use the
-/// socket, just as every container on the network may use the port.
+/// can use its socket (docker-entrypoint.sh: umask 0077). With this mode, every container that mounts the volume may
+/// use the socket, just as every container on the network may use the port.
 pub(super) const MODE: &str = "777";
 
 /// Finds the socket of a container's server.

@@ -150,8 +150,8 @@ pub fn shares(whole: &Whole, found: &[Found], beside: &[String]) -> Vec<Option<R
     }
 }
 
-/// Moves all connections to a port that the server gives up. If one of them cannot be moved, records the reason for
-/// all.
+/// Moves every connection that uses a port which the server gives up. If one connection cannot be moved, records the
+/// reason for all of them.
 fn together(whole: &Whole, file: &compose::File<'_>, found: &[Found], all: &mut [Option<Result<Share, String>>]) {
     let leads = |it: &Found| file.server(file.own(it)?, it)?.ok();
     for server in 0..file.containers().len() {

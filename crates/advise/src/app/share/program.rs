@@ -51,8 +51,8 @@ const CLIENTS: [&str; 12] = [
     "mongodump",
 ];
 
-/// A language: words of images and commands that show the language, and the applications of the table that are written
-/// in it, given by the first words of their names.
+/// A programming language. Has the words of images and commands that show the language, and the first words of the
+/// names of the table's applications that are written in it.
 struct Language {
     words: &'static [&'static str],
     readers: &'static [&'static str],

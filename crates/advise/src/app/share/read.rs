@@ -1,6 +1,6 @@
 //! The connections in a file of containers, each with the container to which its variables belong.
 //!
-//! Takes texts, and returns connections; the other module `read` reads whole files.
+//! Takes texts, and returns connections. The module `app::read` reads whole files.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -25,7 +25,7 @@ use crate::app::table::{App, Format, GUESSED, apps};
 use crate::app::whole::Whole;
 use crate::app::yaml;
 
-/// The most containers that are read from a file.
+/// Maximum number of containers that are read from a file.
 const MOST_CONTAINERS: usize = 64;
 
 /// Reads a Compose file, a manifest or a `.container` unit, container by container: the connections in each container's
@@ -86,7 +86,8 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
     Some(reading)
 }
 
-/// Reads the containers that take variables from elsewhere again, with these variables, and reports missing sources.
+/// Reads again the containers that take variables from elsewhere, this time with these variables. Reports missing
+/// sources.
 pub fn follow(reading: &mut Reading, source: &Source<'_>) {
     let text = String::from_utf8_lossy(source.bytes);
     let Some(services) = Some(source).filter(|_| takes_elsewhere(&text)).and_then(|it| read_services(it, None)) else {
@@ -116,7 +117,7 @@ struct Environment {
     settings: Vec<Setting>,
     program: Program,
     is_built_here: bool,
-    /// The key by which the container takes variables from elsewhere, if looptax does not read them.
+    /// The key by which the container takes variables from elsewhere, if looptax does not read these variables.
     elsewhere: Option<&'static str>,
     /// The key of the container's own variables.
     own: &'static str,
@@ -290,7 +291,8 @@ fn is_build_of(service: &str, setting: &Setting) -> bool {
     is_context && matches!(&setting.value, Value::Text(it) if it == "." || it == "./")
 }
 
-/// Whether only this application reads such variables, or other signs show the application. Neither is a proof.
+/// Whether no other application reads variables with these names, or other signs show the application. Neither is a
+/// proof.
 fn is_certain(app: &App, signs: &Signs) -> bool {
     app.signs.is_empty() || signs.are_of(app)
 }

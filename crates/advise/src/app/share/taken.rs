@@ -1,7 +1,7 @@
 //! The variables that a service of a Compose file takes from its `env_file`s.
 //!
-//! Only those values are known which all readers of such files interpret in the same way. A value that Compose inserts,
-//! an unusual escape or a line in another form counts as unknown. Called by `read`; `maps` does the same for
+//! A value counts as known only if all programs that read such files interpret it in the same way. A value that Compose
+//! inserts, an unusual escape or a line in another form counts as unknown. Called by `read`; `maps` does the same for
 //! Kubernetes.
 //!
 //! # Source
@@ -140,7 +140,7 @@ pub(super) fn of_service(
     given
 }
 
-/// Reads the variables of such a file. `Err` has the number of a line that is not a variable.
+/// Reads the variables of an `env_file`. `Err` has the number of a line that is not a variable.
 pub(super) fn variables(text: &str) -> Result<Vec<Setting>, usize> {
     if let Some(at) = text.lines().position(|it| !is_plain(it)) {
         return Err(at + 1);
@@ -223,7 +223,8 @@ impl Taken {
 
 impl Given {
     /// All variables of a container, and the source of each variable that comes from elsewhere. `own` has the
-    /// container's own variables, and `asked` the names of those whose values Compose takes from its own environment.
+    /// container's own variables, and `asked` has the names of the variables whose values Compose takes from its own
+    /// environment.
     pub(super) fn with(self, mut own: Vec<Setting>, asked: &[String]) -> (Vec<Setting>, Vec<Taken>) {
         let mut origins = Vec::new();
         for (at, taken) in self.instead {

@@ -77,7 +77,7 @@ impl Node {
         entries.filter(move |(name, _)| name.text() == Some(key))
     }
 
-    /// The entry with this key. If there are several, returns the last, which most readers use.
+    /// The entry with this key. If there are several, returns the last, which most parsers use.
     pub(super) fn entry<'a>(&'a self, key: &'a str) -> Option<&'a (Self, Self)> {
         self.all(key).last()
     }

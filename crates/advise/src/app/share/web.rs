@@ -57,7 +57,7 @@ fn name_in<'a>(target: &'a str, folder: &str) -> Option<&'a str> {
     target.strip_prefix(folder)?.strip_prefix('/')
 }
 
-/// Returns the mounted file, if it is a file that nginx or PHP-FPM reads and that was read here.
+/// Returns the mounted file, if nginx or PHP-FPM reads it and looptax has read it, too.
 fn part_of<'a>(mount: &Mount, whole: &'a Whole) -> Option<(&'a Part, &'a str)> {
     let from = mount.from.as_deref().filter(|_| mount.target.as_deref().is_some_and(is_own))?;
     whole.others().find(|it| it.0.words == from)
@@ -101,7 +101,7 @@ pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Ve
 /// The lines that make the server's pool listen on the socket.
 ///
 /// # Errors
-/// If something is not known that decides where the pool listens.
+/// If a fact that decides where the pool listens is not known.
 pub(super) fn listening(
     (own, server): (&Container, &Container),
     whole: &Whole,

@@ -16,10 +16,11 @@ use super::lines::{Lines, depth_after, expanded};
 use super::quotes::{Bare, Quotes};
 use super::setting::{Joins, LineStarts, MOST_SETTINGS, MOST_VALUE_BYTES, Setting, Value, doubt_unclear, named};
 
-/// The most levels of commands quoted inside other commands.
+/// Maximum depth of commands that are quoted inside other commands.
 const MOST_DEPTH: usize = 3;
 
-/// The most variables of a script that are replaced. Each word that is a variable is compared with all of them.
+/// Maximum number of variables of a script that are replaced. Each word that is a variable is compared with all of
+/// them.
 const MOST_ASSIGNED: usize = 500;
 
 /// Programs that start another program.
@@ -477,7 +478,7 @@ impl<'a> Walk<'a> {
                 }
                 let role = LONG.iter().find(|it| it.0 == name).map(|it| it.1);
                 let from = if has_value { word.at.start + "--=".len() + name.len() } else { word.at.end };
-                // Without a value, the program asks the user for the password.
+                // If the option has no value, the program asks the user for the password.
                 if role == Some("password") && !has_value && client.family != "redis" {
                     continue;
                 }

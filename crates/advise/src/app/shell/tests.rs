@@ -1,4 +1,4 @@
-//! Tests scripts, crontabs and units, and the calls of client programs in them.
+//! Tests how scripts, crontabs and units are read, and the calls of client programs in them.
 
 use super::*;
 

@@ -38,7 +38,8 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// Finds the first word of a directive that is an address. `blocks` and `directive` are its names.
+/// Finds the first word of a directive that is an address. `blocks` has the names of the blocks around the directive,
+/// and `directive` the directive's name.
 fn target(
     sink: &mut Sink<'_>,
     (blocks, directive): (&[String], &str),

@@ -1,5 +1,5 @@
-//! `HAProxy`: the `server` lines to which it sends HTTP or FastCGI, and in `mode tcp` the `server` lines of databases
-//! whose kind a check or the default port shows.
+//! `HAProxy`: the `server` lines to which it sends HTTP or FastCGI. In `mode tcp`, also the `server` lines of
+//! databases, if a check or the default port shows the kind of database.
 
 use std::ops::Range;
 

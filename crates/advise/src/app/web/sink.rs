@@ -1,4 +1,4 @@
-//! Collects the addresses that the readers of web servers' files find, each as a setting with its place.
+//! Collects the addresses that the parsers of web servers' files find, each as a setting with its place.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

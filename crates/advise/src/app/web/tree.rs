@@ -1,13 +1,13 @@
 //! An nginx file as a tree of its directives, each with its place.
 //!
 //! Takes a text, and returns places. Made from the words that `words` finds; `switch` uses the tree to write copies of
-//! such files.
+//! nginx files.
 
 use std::ops::Range;
 
 use super::words::{Ends, Piece, pieces};
 
-/// The most nested blocks that are read; no real file has as many.
+/// Maximum depth of nested blocks that are read. No real file nests blocks as deeply.
 const MOST_DEPTH: usize = 32;
 
 /// A directive of nginx, with the directives in its block.

@@ -1,9 +1,9 @@
 //! The rights on columns as the server itself reports them, in `information_schema.columns`.
 //!
 //! `SHOW GRANTS` shows only the rows of one account. A server also finds rows by the host from which a client comes, so
-//! rows of other accounts (for any host, or of the anonymous user) may add rights, or hide some. To see these rows, an
-//! account needs rights on `mysql.db`. For an account that may read everything, the server's report shows this fact,
-//! and nothing about rows.
+//! rows of other accounts (for any host, or of the anonymous user) may add rights or hide rights. To see these rows, an
+//! account needs rights on `mysql.db`. If an account may read everything, the server reports only this fact, and
+//! nothing about the rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 

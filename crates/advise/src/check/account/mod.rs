@@ -37,8 +37,8 @@ pub fn mysql_account(
     points
 }
 
-/// Adds the rows that the server finds by the client's host: rows of an account for any host also apply to an account
-/// for a single host of the same user.
+/// Adds the rows that the server finds by the client's host: the rows of a user's account for any host also apply to
+/// the same user's account for a single host.
 fn by_host(tcp: &MysqlLogin, unix: &MysqlLogin) -> (MysqlLogin, MysqlLogin) {
     let extended = |login: &MysqlLogin, other: &MysqlLogin| {
         let is_named = |it: &MysqlLogin| it.account.split('@').next() == login.account.split('@').next();
@@ -129,7 +129,7 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         .with_steps(StepPlace::Sql, twin(user, tcp, row))
 }
 
-/// The server's error number for "access denied" in a case where it would not have accepted any password.
+/// The error number with which the server denies access if it would not have accepted any password.
 ///
 /// # Source
 /// `ER_ACCESS_DENIED_NO_PASSWORD_ERROR` of MySQL and MariaDB.
@@ -150,8 +150,8 @@ fn counts_for_localhost(account: &str) -> bool {
     host.strip_suffix('%').is_some_and(|start| "localhost".starts_with(start))
 }
 
-/// Explains why the socket refuses an account that is for any host: the server uses the row with the most specific
-/// host, and the row of the anonymous user precedes a row for `%`.
+/// Explains why the server refuses, over the socket, an account that is for any host: the server uses the row with the
+/// most specific host, and the row of the anonymous user precedes a row for `%`.
 ///
 /// # Source
 /// dev.mysql.com, "Access Control, Stage 1"; bugs.mysql.com 31061.
@@ -185,8 +185,8 @@ const CHANGED: &str = "the account has another password or plugin, or demands TL
 const MADE_OR_CHANGED: &str = "the account does not exist; or (if CREATE warns that it exists) the account has \
                                another password or plugin, or demands TLS, and a program that uses this account \
                                today needs the client's password after the ALTER";
-/// An explanation for the next step: if an account is missing, MariaDB answers the login as for another account, which
-/// depends on the name.
+/// An explanation for the next step: MariaDB answers a login for a missing account as it would for an existing account.
+/// Which account it imitates depends on the name.
 const MADE_OR_ASKS_SYSTEM: &str = "the account does not exist (MariaDB may give the same answer in that case); or \
                                    (if CREATE warns that it exists) the server asks the operating system which user \
                                    logs in, and the ALTER makes the server accept a password as well; leave the \
@@ -294,10 +294,11 @@ const HIDDEN_DATABASE: &str = "the account's own grants are complete, so a row o
                                a row without rights whose pattern matches this database more exactly, or whose host \
                                is localhost";
 
-/// The most tables that are listed, because there may be thousands.
+/// Maximum number of tables that are listed, because there may be thousands.
 const MOST_TABLES: usize = 3;
 
-/// Makes a point less certain: the grants, as shown, lack rights, but the server gives more rights than they show.
+/// Makes a point less certain: the grants, as shown, lack rights, but the server gives more rights than the grants
+/// show.
 fn doubtful(point: Point) -> Point {
     Point {
         outcome: Outcome::Unknown,

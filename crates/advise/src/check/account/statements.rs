@@ -12,7 +12,7 @@ pub(super) fn quoted(user: &str, host: &str) -> String {
     format!("{}@{}", literal(user), literal(host))
 }
 
-/// Returns a string literal that both servers read correctly by default: in it, a backslash begins an escape.
+/// Returns a string literal for both servers with their default settings, by which a backslash begins an escape.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }
@@ -65,8 +65,8 @@ pub(super) fn granted(grants: &[String], account: &str) -> Vec<String> {
     grants.iter().map(line).collect()
 }
 
-/// Selects a plugin: that of the account for TCP, which the client supports, or else the default plugin, which every
-/// client of both servers supports.
+/// Selects the plugin of the account for TCP, because the client supports it. Otherwise selects the default plugin,
+/// because every client of both servers supports it.
 fn identified(tcp: &MysqlLogin) -> String {
     match (tcp.server, &*tcp.plugin) {
         (Server::Mariadb, plugin @ "ed25519") => {
@@ -94,8 +94,8 @@ fn let_in_with_password(account: &str, tcp: &MysqlLogin) -> String {
     }
 }
 
-/// The rights that the first login has and the second lacks, as statements. They concern the database, or everything
-/// else if `is_in_database` is false.
+/// The statements that grant the rights which the first login has and the second lacks: the rights on the database, or
+/// all other rights if `is_in_database` is false.
 pub(super) fn missing_rights(
     has: &MysqlLogin,
     lacks: &MysqlLogin,

@@ -1,6 +1,7 @@
-//! Makes the statements that undo an administrator's statement which a check printed for an account.
+//! A check prints statements about an account for an administrator. Makes the statements that undo one of these.
 //!
-//! Takes facts, and returns statements. Before the caller runs them, it reads the state of the account from the server.
+//! Takes facts, and returns statements. The caller reads the state of the account from the server before it runs any
+//! statement.
 
 use crate::check::grants::{default_role, revokes};
 

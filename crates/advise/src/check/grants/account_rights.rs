@@ -72,7 +72,7 @@ impl Rights {
     }
 
     /// Adds the rights of `other`, an account of the same user for more hosts. A server finds the rows for databases,
-    /// tables and routines by the client's host. MariaDB finds the roles that the client may use in the same way (seen
+    /// tables and routines by the client's host. In the same way, MariaDB finds the roles that the client may use (seen
     /// with 10.11).
     #[must_use]
     pub fn with_other_host(mut self, other: &Self) -> Self {
@@ -93,7 +93,7 @@ impl Rights {
 
     /// The rights of this login that `other` lacks: those on the database, and those elsewhere. If no database is
     /// given, all rights are in one group, and `seen` has the names of existing databases. A row for one of these
-    /// databases also hides the rows whose patterns match it.
+    /// databases also hides the rows whose patterns match the name of the database.
     pub fn beyond(&self, other: &Self, database: Option<&str>, seen: &[String]) -> Vec<Lacking> {
         // A right that every account has does not belong to this account.
         let mut own = self.clone();
@@ -346,8 +346,8 @@ mod tests {
         Rights::read(&lines, Server::Mariadb, false)
     }
 
-    /// Checks which rights the grants over TCP have and those over the socket lack, on the database `shop` or
-    /// everywhere.
+    /// Checks which rights the grants over TCP give and the grants over the socket do not give, on the database `shop`
+    /// or everywhere.
     #[track_caller]
     fn check(tcp: &[&str], unix: &[&str], database: Option<&str>, here: &[&str], elsewhere: &[&str]) {
         let found = rights(tcp).beyond(&rights(unix), database, &[]);

@@ -75,7 +75,7 @@ struct Grant {
     is_of_any_host: bool,
 }
 
-/// The rights on a schema and its content. A server may know fewer of them.
+/// The rights on a schema and its content. A server may know only some of these rights.
 const SCHEMA_RIGHTS: [&str; 21] = [
     "SELECT",
     "INSERT",

@@ -28,7 +28,7 @@ impl Place {
         }
     }
 
-    /// The rights that exist at such a place; empty for the whole server, because its rights cannot be listed.
+    /// The rights that exist at a place of this kind; empty for the whole server, because its rights cannot be listed.
     pub(super) fn rights(&self) -> &'static [&'static str] {
         match self {
             Self::Server | Self::Column(..) => &[],

@@ -14,9 +14,9 @@ use super::{Choice, Grant, Level, Server};
 /// How equally specific rows are treated, because servers do not define which of them takes effect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Doubt {
-    /// The right counts if any of the rows gives it: for the account whose rights the other account should get.
+    /// The right counts if any of the rows gives it. Used for the account whose rights the other account should get.
     Any,
-    /// The right counts if all of the rows give it: for the account that should get the rights.
+    /// The right counts if all of the rows give it. Used for the account that should get the rights.
     All,
 }
 

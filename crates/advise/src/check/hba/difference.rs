@@ -2,10 +2,10 @@
 //!
 //! Two ordered lists are compared: the lines for sockets, and the lines for TCP connections from the addresses that
 //! would be moved. The comparison is made for each kind of encryption that a program may choose. The lists are the same
-//! if, for every database, user and kind of session, the first matching lines of both have the same method with the
-//! same options, or both reject the login. A line distinguishes only the names that it contains, so it is enough to try
-//! the names in the file and one name that is in no line. A line that looptax does not understand counts as a
-//! difference.
+//! if, for every database, user and kind of session, the first matching lines of the two lists have the same method
+//! with the same options, or both lists reject the login. A line distinguishes only the names that it contains, so it
+//! is enough to try the names in the file and one name that is in no line. A line that looptax does not understand
+//! counts as a difference.
 
 use std::collections::BTreeSet;
 
@@ -14,12 +14,12 @@ use super::address::Origin;
 use super::line::{HbaLine, Kind, Session, Wrap};
 use super::name::{Fit, Name};
 
-/// Methods that require the same from a client over the socket as over TCP, whatever its system user is, if their
-/// options are the same. `reject` is handled separately, because it accepts no login. `pam` is not in the list, because
-/// PAM modules get to know where a connection comes from.
+/// Methods that, with the same options, require the same from a client over the socket as over TCP, whatever the
+/// client's system user is. `reject` is handled separately, because it accepts no login. `pam` is not in the list,
+/// because PAM modules get to know where a connection comes from.
 const SAME_EVERYWHERE: [&str; 6] = ["trust", "password", "md5", "scram-sha-256", "ldap", "radius"];
 
-/// The most comparisons of names that are made.
+/// Maximum number of comparisons of names.
 const MAX_STEPS: usize = 50_000_000;
 
 /// Names that no line can contain.
@@ -86,7 +86,7 @@ impl Hba {
     }
 }
 
-/// Whether it is acceptable that the second line, for the socket, decides a login instead of the first line, for TCP.
+/// Whether the second line (for the socket) may decide a login instead of the first line (for TCP).
 type IsFine = fn(Option<&HbaLine>, Option<&HbaLine>) -> bool;
 
 /// The lines that may apply to a connection, each with whether its transport matches.

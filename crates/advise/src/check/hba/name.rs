@@ -35,8 +35,8 @@ impl Name {
         (!self.is_quoted).then_some(&*self.text)
     }
 
-    /// Whether a server reads the name as written. The name of a file with a list is not, because the file may be
-    /// missing; a pattern is not if it may be invalid.
+    /// Whether a server certainly reads the name as written. `false` for the name of a file with a list, because the
+    /// file may be missing, and for a pattern that may be invalid.
     pub(super) fn is_readable(&self) -> bool {
         let is_list = self.keyword().is_some_and(|text| text.starts_with('@'));
         let is_harmless = |c: char| c.is_alphanumeric() || "_-^$. ".contains(c);

@@ -15,7 +15,7 @@ use super::address::Address;
 use super::line::{HbaLine, Kind};
 use super::name::{Name, Word};
 
-/// The longest line and the longest word, in bytes, that every version reads completely.
+/// Maximum length of a line and of a word, in bytes, that every version reads completely.
 const MAX_LINE_BYTES: usize = 8191;
 const MAX_WORD_BYTES: usize = 255;
 

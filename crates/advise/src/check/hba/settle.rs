@@ -27,8 +27,8 @@ impl Hba {
     }
 }
 
-/// Replaces each word that matches the name `wanted` by this name, and removes each word that does not match. A word of
-/// which this is not known stays.
+/// Replaces each word that matches the name `wanted` by this name, and removes each word that does not match. A word
+/// stays if it is not known whether the word matches.
 fn settle(
     names: &mut Vec<Name>,
     wanted: &str,

@@ -20,8 +20,8 @@ pub struct SocketLine {
 }
 
 impl Hba {
-    /// Makes a line for the socket that requires the same from the client as the rules for TCP do. If these require
-    /// something that is not possible on a socket, the line requires a password.
+    /// Makes a line for the socket that requires the same from the client as the rules for TCP do. If the rules for TCP
+    /// require something that is not possible on a socket, the line requires a password.
     pub fn socket_line(&self, database: &str, user: &str, tcp: IpAddr) -> SocketLine {
         let today = self.line_of_tcp(database, user, tcp);
         let today = today.filter(|it| ON_SOCKETS.contains(&&*it.method));

@@ -20,7 +20,7 @@ pub struct UnitSettings {
     pub home: Home,
     /// Folders and files that the unit cannot access.
     pub inaccessible: Vec<String>,
-    /// Folders in place of which the unit sees an empty folder.
+    /// Folders that the unit sees as empty folders.
     pub temporary: Vec<String>,
     /// The source and the target of each bind mount. Other lines do not hide a bind mount.
     pub bound: Vec<(String, String)>,

@@ -5,8 +5,9 @@ use looptax_host::eyes::{Asked, Name};
 use looptax_host::kernel;
 use looptax_model::dsn::Protocol;
 
-/// Returns the protocol of a connection: the protocol of the server that listens there. If no known server does,
-/// returns the usual protocol of the port, unless its messages could be mistaken for those of another protocol.
+/// Returns the protocol of the server to which a connection leads. If no known server listens at the address, returns
+/// the usual protocol of the port, unless the messages of this protocol could be mistaken for those of another
+/// protocol.
 pub(super) fn protocol_at(asked: &Asked, servers: &[Server]) -> Option<Protocol> {
     // MySQL's X Protocol has its own port and its own socket on the same server.
     const MYSQL_X: u16 = 33_060;

@@ -53,8 +53,8 @@ impl Doing<'_> {
         Ok(terminal::data(text)?)
     }
 
-    /// Prints a step. If the output is silent, prints it only if the step failed or the user has to do it. If it cannot
-    /// be printed because the reader of the output has ended, the switch continues.
+    /// Prints a step. If the output is silent, prints it only if the step failed or the user has to do it. If the step
+    /// cannot be printed because the reader of the output has ended, the switch continues.
     pub(super) fn show_step(self, step: &SwitchStep) {
         let is_needed = report::is_failure(step) || step.code == StepCode::ReloadByHand;
         if self.is_silent() && !is_needed {

@@ -79,8 +79,8 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     Ok(if is_unread { Exit::No } else { Exit::Done })
 }
 
-/// Refuses to undo a switch of a server and its application halfway with `--yes`: if only one of the two programs read
-/// its old file, their connection would be cut.
+/// With `--yes`, refuses to undo only one half of the switch of a server and its application: if only one of the two
+/// programs read its old file, their connection would be cut.
 fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     let Some(of) = switch.server().filter(|it| args.yes && !it.had_socket) else {
         return Ok(());
@@ -122,7 +122,7 @@ fn question(switch: &Switch) -> String {
     }
 }
 
-/// Returns the step about an application that still uses the socket: it says how to reload the application.
+/// Returns the step about an application that still uses the socket. The step says how to reload the application.
 fn still_over_the_socket(switch: &Switch) -> SwitchStep {
     let told = || {
         let mut told = switch.steps.iter().filter_map(|it| match it {
@@ -177,8 +177,8 @@ fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs
     ))
 }
 
-/// Returns the last command that ran after all files were written. The restart of a server is not found: it runs before
-/// that.
+/// Returns the last command that ran after all files were written. The restart of a server is never returned, because
+/// it runs earlier.
 fn reload_of(switch: &Switch) -> Option<String> {
     let after = switch.steps.iter().rev().take_while(|it| !matches!(it, Step::Written));
     let mut commands = after.filter_map(|it| match it {
@@ -188,7 +188,8 @@ fn reload_of(switch: &Switch) -> Option<String> {
     commands.next()
 }
 
-/// Returns the command with which that switch made the application read its files, if the user agrees to run it again.
+/// Returns the command with which the earlier switch made the application read its files, if the user agrees to run it
+/// again.
 fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     let command = reload_of(switch)?;
     if args.yes || !is_of_application(switch) {
@@ -256,8 +257,8 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
         };
         let words = format!("note: {id} ({}) was interrupted: {how}\n", switch.title);
         doing.terminal.words_for(true, &words);
-        // A switch of a web server has to reload two programs, and a fix needs the server, so these can only be undone
-        // with `--undo`.
+        // A switch of a web server has to reload two programs, and a fix needs the server, so both kinds of switch can
+        // only be undone with `--undo`.
         let is_by_undo = !is_of_application(&switch) || switch.server().is_some();
         if is_by_undo || doing.args.yes || doing.args.dry_run || !terminal::can_ask() {
             continue;

@@ -25,11 +25,11 @@ use crate::app::setting::{Joins, LineStarts, Setting, Value, doubt_unclear};
 pub(crate) const MARK: &str = "()";
 /// The last part of the path of a list that is passed on, and whose items are unknown: `**options`.
 pub(crate) const REST: &str = "...";
-/// The most calls of drivers in a text that are followed.
+/// Maximum number of driver calls that are followed in a text.
 const MOST_CALLS: usize = 64;
-/// The most tokens of a call's arguments in which other connections are searched.
+/// Maximum number of tokens of a call's arguments that are searched for other connections.
 const MOST_ARGUMENTS: usize = 500;
-/// The most calls on the object of a call that are read.
+/// Maximum number of calls on one object that are read.
 const MOST_FOLLOWERS: usize = 16;
 
 /// A call of a driver.
@@ -68,8 +68,8 @@ struct Program<'a> {
     steps: Cell<usize>,
 }
 
-/// Lists the calls for which `is_driver` is true. `parts_of` returns the calls on the same object, and the parts of the
-/// object, whose values belong to a call.
+/// Lists the calls for which `is_driver` is true. For the name of a call, `parts_of` returns the names of further calls
+/// on the same object, and of parts of the object, whose values also belong to the call.
 pub(crate) fn calls(
     text: &str,
     language: Language,
@@ -159,7 +159,7 @@ impl<'a> Program<'a> {
         (0..tokens.len()).filter(is_call).filter_map(of).collect()
     }
 
-    /// The name of the object that the call creates, or on which the program calls it.
+    /// The name of the object that the call creates, or of the object on which the program calls the function.
     fn object_of(&self, site: &Site) -> Option<String> {
         if let Some(made) = self.names.made_by(site.token) {
             return Some(made.key.clone());

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use super::super::Language;
 use super::super::lexer::{Kind, Token, word};
 
-/// The most parts of a name. For example, `self.pool.connect` has three parts.
+/// Maximum number of parts of a name. For example, `self.pool.connect` has three parts.
 const MOST_PARTS: usize = 16;
 
 pub(super) struct Names {

@@ -6,7 +6,7 @@ use super::super::Language;
 use super::super::condition::{BRANCH, FUNCTION, Program, conditions};
 use super::super::lexer::{Kind, Token};
 
-/// The largest number of functions of a text that are read, of words in a function's argument list, and of bytes of a
+/// Maximum number of functions that are read in a text, of words in a function's argument list, and of bytes in a
 /// condition.
 const MOST: usize = 500;
 

@@ -1,4 +1,4 @@
-//! Evaluates an expression if the file sets each part only once: names, joined strings, format strings.
+//! Evaluates expressions (names, joined strings, format strings) if the file sets each of their parts only once.
 
 use std::ops::Range;
 
@@ -7,9 +7,9 @@ use super::super::lexer::{Kind, Token, tokens, word};
 use super::{Program, REST};
 use crate::app::setting::{MOST_VALUE_BYTES, Setting, UNKNOWN, Value};
 
-/// The most levels of names that refer to other names that are followed.
+/// Maximum number of steps from a name to another name that are followed.
 const MOST_DEPTH: usize = 6;
-/// The most settings that a name can stand for.
+/// Maximum number of settings that a name can stand for.
 const MOST_PARTS: usize = 64;
 
 /// An expression: its text and tokens, and the byte of the program at which it begins.

@@ -15,7 +15,7 @@ use super::condition::{Condition, conditions};
 use super::lexer::{Kind, Token, tokens};
 use crate::app::setting::{LineStarts, Problem, Setting, named};
 
-/// The deepest nesting that is followed. Real configurations have at most six levels.
+/// Maximum depth of nesting that is followed. Real configurations have at most six levels.
 const MOST_DEPTH: usize = 32;
 
 pub(super) fn walked(text: &str, language: Language) -> Walk<'_> {

@@ -117,7 +117,8 @@ impl Walk<'_> {
             self.at += n_tokens + 1;
             self.value(&slot);
         } else if self.calls_with_names(0).is_some() {
-            // A call with named arguments is a list of settings. The object that has the called function is not.
+            // A call with named arguments is a list of settings with the name of the called function. The object before
+            // this name is left out.
             slot.path = slot.path.pop().into_iter().collect();
             self.value(&slot);
         }

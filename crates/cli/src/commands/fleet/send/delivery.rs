@@ -12,7 +12,7 @@ use looptax_model::record::Reported;
 use super::this_machine::Report;
 use crate::signals::end_at_once;
 
-/// The largest number of rows of reports that are sent together.
+/// Maximum number of rows of reports that are sent together.
 const MOST_ROWS: usize = 10_000;
 /// Pause before the second and last attempt to reach a collector, which may just be restarting.
 const BEFORE_ANOTHER_TRY: Duration = Duration::from_secs(1);

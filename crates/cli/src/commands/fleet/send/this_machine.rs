@@ -20,9 +20,9 @@ use crate::earlier_runs::{Judged, latest_runs};
 
 /// Search at most this many runs for records that were not reported yet.
 const MOST_RUNS: u32 = 1_000;
-/// Least number of bytes in a key; a shorter key could be guessed.
+/// Minimum number of bytes in a key; a shorter key could be guessed.
 const LEAST_KEY_BYTES: usize = 16;
-/// The largest number of verdicts in one report; the next report contains the rest.
+/// Maximum number of verdicts in one report; the next report contains the rest.
 const MOST_VERDICTS: usize = 1_000;
 
 /// A report, and what to remember once it is kept.
@@ -84,7 +84,8 @@ fn records(which: RecordsWord, spool: &Spool) -> Result<(Vec<Record>, Option<Has
         return Ok((Vec::new(), None));
     }
     let runs = latest_runs(MOST_RUNS);
-    // With `--records all` the ids start empty; the records that do not fit are in the next reports.
+    // With `--records all`, no record counts as reported at first. Records that do not fit into this report are in the
+    // next reports.
     let mut told = match which {
         RecordsWord::All => HashSet::new(),
         _ => spool.told_records()?,
