@@ -40,7 +40,7 @@ pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
         }
     }
     clear_ambient_capability_set()?;
-    // A service has no other capabilities from the start, and its filter of system calls may forbid changing them.
+    // A service may have no other capabilities from the start, and its filter of system calls may forbid changing them.
     if kept.contains(before.permitted) {
         return Ok(());
     }

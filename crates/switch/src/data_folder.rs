@@ -39,7 +39,7 @@ impl Kept {
         own::make_folder(&self.folder).map_err(|source| SwitchError::Journal { path: self.folder.clone(), source })
     }
 
-    /// Whether the same user is running another switch: the logins of that switch and of this one would look like
+    /// Whether the same user is running another switch. To each of the two switches, the other's logins would look like
     /// logins of the application.
     pub fn is_busy(&self) -> bool {
         let opened = self.open().and_then(|folder| folder.open_own(LOCK));

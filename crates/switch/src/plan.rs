@@ -221,7 +221,7 @@ impl<'a> FileToSwitch<'a> {
     /// Plans the switch of the file.
     ///
     /// # Errors
-    /// If the file names no connection, or none of the wanted connections.
+    /// If the file contains no connection, or none of the wanted connections.
     pub fn plan(self, around: Around<'_>) -> Result<Plan, Failure> {
         self.plan_with(around, |_, found| found)
     }
@@ -450,8 +450,8 @@ impl Plan {
         numbered.map(|(it, number)| it.saved(number)).collect()
     }
 
-    /// Returns a burst for each socket to which connections move, each with `n` connections, or without `n` with as
-    /// many as the application was found to open at once.
+    /// Returns a burst for each socket to which connections move, each with `n` connections, or, if `n` is `None`, with
+    /// as many connections as the application was found to open at once.
     ///
     /// # Errors
     /// If that number is not known, or if there is no socket to connect to.

@@ -33,7 +33,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Whether other facts than its clients suggest that this is a database server's socket.
+    /// Whether facts other than the socket's clients suggest that the socket belongs to a database server.
     pub fn may_be_a_server(&self) -> bool {
         self.likely.is_some() || !self.servers.is_empty()
     }

@@ -198,7 +198,8 @@ fn postmaster_pid(data: &Path) -> Option<u32> {
     lock.lines().next()?.trim().parse().ok()
 }
 
-/// Opens the process to signal. It is held open, so that its pid cannot become another process's pid.
+/// Opens the process that looptax will signal. The process is held open, so that its pid cannot become another
+/// process's pid.
 fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
     let failed = |why: &str| FixError::Reload { path: data.to_owned(), why: why.to_owned() };
     let pid = postmaster_pid(data).ok_or_else(|| failed("looptax does not know the server's process"))?;

@@ -40,8 +40,8 @@ impl Kin {
 pub struct Application {
     kin: Vec<Kin>,
     pids: BTreeSet<u32>,
-    /// Processes that were seen to use the server themselves. Their master process does not use it, and may run as
-    /// root.
+    /// Processes that were seen to use the server themselves. The master process of these processes does not use the
+    /// server, and may run as root.
     users_of_server: BTreeSet<u32>,
     uids: BTreeSet<u32>,
     /// Processes that have the same interpreter and user as the application, but run another program.

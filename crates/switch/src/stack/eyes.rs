@@ -42,7 +42,8 @@ impl Eyes {
         eyes
     }
 
-    /// Finds the process that listens on the socket again, and its endpoints, because a reload changes them.
+    /// Looks up again which process listens on the socket, and the endpoints of the process, because a reload changes
+    /// them.
     pub(super) fn refresh(&mut self, socket: &Path) {
         if let Some(found) = self.on(socket) {
             self.sides.back_master = found;

@@ -76,8 +76,8 @@ fn unknown(what: impl Into<String>, how: &str) -> Point {
 }
 
 /// Returns a socket of this machine if its path is the same inside the container. Otherwise returns `None` and adds a
-/// point: no volume mounts the socket's folder, or a volume mounts it at another path. A person has to write those
-/// lines.
+/// point: no volume mounts the socket's folder, or a volume mounts it at another path. In that case, a person has to
+/// write the lines.
 pub(super) fn as_seen(answer: &mut CheckedConnection, socket: SocketOf, inside: Option<&Inside>) -> Option<SocketOf> {
     let Some(inside) = inside else {
         return Some(socket);

@@ -164,7 +164,7 @@ impl ToBeMade<'_> {
 /// The queue length of a socket that a server's file creates.
 #[derive(Clone, Copy)]
 pub(crate) struct Length<'a> {
-    /// The argument of listen(2).
+    /// The present queue length: the argument of listen(2).
     pub(crate) now: u32,
     /// How looptax knows this length.
     pub(crate) how: &'a str,

@@ -91,7 +91,8 @@ struct Manner<'a> {
     follows: bool,
 }
 
-/// Returns the environment variables on which a file's connections depend, each with whether it sets a destination.
+/// Returns the environment variables on which a file's connections depend, and for each variable whether it sets a
+/// destination.
 ///
 /// # Errors
 /// If the process's environment cannot be read.
@@ -139,7 +140,7 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
 }
 
 /// Returns the connections of `config/database.php` that depend on variables of this Laravel `.env`, for kinds of
-/// servers for which looptax cannot edit the `.env` only. These connections replace those of the `.env`.
+/// servers for which an edit of the `.env` is not enough. These connections replace those of the `.env`.
 pub(super) fn laravel(dotenv: &Path, of_dotenv: &mut Looked) -> Option<Looked> {
     let is_dotenv = dotenv.file_name().is_some_and(|it| it == ".env");
     let root = dotenv.parent().filter(|_| is_dotenv && of_dotenv.neighbours.iter().any(|it| it == "artisan"))?;
@@ -261,8 +262,8 @@ fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
     })
 }
 
-/// Returns those texts that the table of applications looks for in other files of the folder, and that are in these
-/// files.
+/// The table of applications has texts to look for in other files of the folder. Returns the texts that these files
+/// contain.
 fn texts_beside(path: &Path, files: Files<'_>) -> Vec<String> {
     let mut read: BTreeMap<&str, Option<String>> = BTreeMap::new();
     let asked = app::texts_beside().iter().filter(|(file, text)| {
@@ -433,7 +434,8 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     Ok(looked)
 }
 
-/// Puts a value in double quotes. Inside them the reader treats only these two characters as special.
+/// Puts a value in double quotes. Inside the quotes, only these two characters have a special meaning for the code that
+/// reads the value.
 fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }

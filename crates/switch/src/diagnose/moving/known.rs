@@ -123,7 +123,8 @@ fn demanded(demand: &str, protocol: Protocol) -> String {
     }
 }
 
-/// Whether looptax tried the connection with a password: its own, or the one in `LOOPTAX_PASSWORD`.
+/// Whether looptax tried the connection with a password: the password in the address, or the password in
+/// `LOOPTAX_PASSWORD`.
 fn has_password(address: &Address) -> bool {
     address.password.is_some() || std::env::var_os("LOOPTAX_PASSWORD").is_some()
 }

@@ -14,7 +14,7 @@ use crate::line::Line;
 /// A setting to write, with its value.
 pub(in crate::stack) type Wanted = (&'static str, String);
 
-/// The reason if a socket's rights are not known because the file's section is missing.
+/// The reason that is given if a socket's rights are not known because the file's section is missing.
 pub(in crate::stack) const NO_SECTION: &str = "the section was not found";
 
 /// The file of the server behind, and the process that reads it.
