@@ -20,8 +20,8 @@ use crate::waiting::{self, Time};
 
 /// The pause between two checks whether a child has ended.
 const STEP: Duration = Duration::from_millis(5);
-/// The same pause while the child's output is read. It is longer, because the child may be measuring and must not be
-/// disturbed.
+/// The pause between two checks while the child's output is read. It is longer than `STEP`, because the child may be
+/// measuring and must not be disturbed.
 const LISTENING_STEP: Duration = Duration::from_millis(20);
 /// The time limit for a killed child to end.
 const DYING: Duration = Duration::from_secs(1);
@@ -58,9 +58,9 @@ pub struct Bounds<'a> {
     pub within: Duration,
     /// The time between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// At most this many bytes of the result are kept; a child that writes a longer result is ended.
+    /// The maximum number of bytes of the result; a child that writes a longer result is ended.
     pub most_result_bytes: usize,
-    /// At most this many bytes are kept of each other stream; the rest is read and discarded.
+    /// The maximum number of bytes that are kept of each other stream; further bytes are read and discarded.
     pub most_text_bytes: usize,
     /// Ends the child early if the flag is set.
     pub stop: &'a AtomicBool,
@@ -217,7 +217,7 @@ pub(crate) fn start(command: impl FnOnce(OwnedFd) -> Command, within: Duration) 
                 let mut number = [0; 4];
                 let told = rustix::io::read(&reader, &mut number);
                 let pid = Pid::from_raw(i32::from_ne_bytes(number)).filter(|_| told == Ok(4));
-                // The child is not reaped before `spawn` returns, so the pid still belongs to it.
+                // The child is not reaped before `spawn` returns, so the pid still belongs to the child.
                 pid.map(|pid| kill_process(pid, Signal::KILL));
             }
         });

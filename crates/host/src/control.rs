@@ -20,7 +20,7 @@ pub struct Stranger {
     pub path: PathBuf,
     pub owner: u32,
     pub mode: u32,
-    /// Whether root or the caller owns the folder, but its permission bits let others write in it.
+    /// Whether root or the caller owns the folder, but the folder's permission bits let other users write in it.
     pub is_by_mode: bool,
 }
 

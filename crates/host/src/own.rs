@@ -47,8 +47,8 @@ fn walk(path: &Path, make: Option<u32>) -> io::Result<Folder> {
         sync(&above)?;
         return checked(Folder::at_end(walked)?, true);
     }
-    // The folders on the path are synced before the last folder is made. If the last folder exists, all of them are
-    // therefore on the disk.
+    // The folders on the path are synced before the last folder is made. If the last folder exists, all folders on the
+    // path are therefore on the disk.
     for path in above.path().ancestors().skip(1) {
         sync(&Folder::following(links, path)?)?;
     }

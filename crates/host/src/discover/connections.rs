@@ -67,8 +67,8 @@ pub(crate) fn clients(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> V
     clients
 }
 
-/// Returns the clients that use a proxy, which are listed instead of the proxy. Empty if the process is not a proxy, or
-/// if no program uses it at present.
+/// Returns the clients that use a proxy; these clients are listed instead of the proxy. Empty if the process is not a
+/// proxy, or if no program uses it at present.
 fn through(proxy: &Client, ends: &Ends<'_>) -> Vec<Client> {
     let Some(process) = &proxy.peer.process else {
         return Vec::new();

@@ -123,7 +123,7 @@ struct Hidden {
     is_alone: bool,
 }
 
-/// Returns the hidden servers that may have sockets in this list. A server in another container is left out: it has a
+/// Returns the hidden servers that may own the sockets to assign. A server in another container is left out: it has a
 /// separate network, whose sockets are not listed.
 fn hidden_servers(servers: &[Server], processes: &[Process], owners: &Owners) -> Vec<Hidden> {
     if !servers.iter().any(|it| it.is_hidden) {

@@ -1,7 +1,7 @@
 //! Finds servers behind a web server that cannot be recognised by their program's name: applications that answer HTTP.
 //!
 //! A program that listens counts as such a server only if a web server on this machine is connected to it, or if it was
-//! started as a known application server (`web`). Its protocol is not checked.
+//! started as a known application server (`web`). The program's protocol is not checked.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 

@@ -38,8 +38,8 @@ const OF_ONE_END: (&str, &str) = ("sent", "sock_send_length");
 pub enum Reach {
     /// Connections with both ends on this machine.
     Here,
-    /// Also connections whose other end is on another machine, or behind an address that is rewritten. Counting then
-    /// costs more for each request.
+    /// Also connections whose other end is on another machine, or behind an address that is rewritten. With this
+    /// variant, counting costs more for each request.
     Elsewhere,
 }
 

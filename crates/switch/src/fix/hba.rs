@@ -1,4 +1,5 @@
-//! Adds a line to PostgreSQL's `pg_hba.conf` that admits the client over the socket, and makes the server read it.
+//! Adds a line to PostgreSQL's `pg_hba.conf` that admits the client over the socket, and makes the server read the
+//! line.
 //!
 //! The file is treated like any file of a switch: it keeps its owner and mode, and there are a journal and an undo.
 //! With an administrator's login, the server checks the rules before it loads them. Without such a login, root makes

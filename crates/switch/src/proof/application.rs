@@ -24,7 +24,7 @@ impl Kin {
             Home::Elsewhere => None,
         };
         Self {
-            // If the program was upgraded in the meantime, the kernel adds this suffix; it still is the same program.
+            // If the program was upgraded in the meantime, the kernel adds this suffix; the program is still the same.
             program: process.program.as_deref().map(|it| {
                 let name = it.to_string_lossy();
                 PathBuf::from(name.trim_end_matches(" (deleted)"))

@@ -38,8 +38,8 @@ pub(super) fn most_login_turns(
         Protocol::Postgres => {
             let of_method = method.map_or(MOST_OF_METHOD, turns_of);
             let most = n_opened * if has_libpq == Some(true) { of_method } else { of_method + 2 };
-            // A process that ended before looptax saw it may have been a short command that uses libpq. It sends no
-            // further turns.
+            // A process that ended before looptax saw it may have been a short command that uses libpq. Such a command
+            // sends no further turns.
             let is_over = has_libpq.is_none() && counted.client.as_ref().is_some_and(|it| it.has_ended);
             Some(if is_over { most.min(counted.counts.n_turns()) } else { most })
         }

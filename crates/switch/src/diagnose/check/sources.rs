@@ -249,8 +249,8 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
 }
 
 /// Returns the container to which a Compose file passes this file. The Compose file may be in the file's folder or a
-/// folder above. It has to belong to the file's owner, the folder's owner or root, because other users may write to
-/// folders such as `/tmp`. Returns `None` for the files of a running process, which has its own view.
+/// folder above. The Compose file has to belong to the file's owner, the folder's owner or root, because other users
+/// may write to folders such as `/tmp`. Returns `None` for the files of a running process, which has its own view.
 fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
     let is_ours = matches!(files, Files::Ours);
     let owner = files.owner(path)?;
@@ -276,9 +276,9 @@ fn texts_beside(path: &Path, files: Files<'_>) -> Vec<String> {
     asked.map(|(file, text)| format!("{file}:{text}")).collect()
 }
 
-/// Returns the libraries of the project to which a file belongs. They are in the manifests of the nearest folder above
-/// the file that has any. Only manifests of the file's owner and of root count, because other users may write to
-/// folders such as `/tmp`.
+/// Returns the libraries of the project to which a file belongs. The libraries are listed in manifests; looptax reads
+/// those of the nearest folder above the file that has manifests. Only manifests of the file's owner and of root count,
+/// because other users may write to folders such as `/tmp`.
 fn libraries(path: &Path, owner: Option<u32>, files: Files<'_>) -> Vec<String> {
     let Some(owner) = owner else { return Vec::new() };
     let folders = path.ancestors().skip(1).take(MOST_LEVELS);

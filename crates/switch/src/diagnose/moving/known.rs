@@ -38,8 +38,8 @@ const HARMLESS: [Topic; 1] = [Topic::Backlog];
 const OF_DRIVERS: PointCode = PointCode::AccountDemandsTls;
 
 /// Points about an account that TCP refuses and the socket admits, or that has more rights over the socket. `check`
-/// reports this as an advantage, but `run` must not give a program more than it has over TCP unless a person asks for
-/// it.
+/// reports this as an advantage, but `run` must not give a program more rights than the program has over TCP, unless a
+/// person requests this.
 const MORE: [PointCode; 5] = [
     PointCode::AccountSocketOnly,
     PointCode::AccountGetsMore,

@@ -83,7 +83,7 @@ pub(in crate::stack) trait BackProgram: Debug + Sync {
     fn written(&self, _own: &Own<'_>, _wanted: &[Wanted]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
         None
     }
-    /// Explains what to do with such lines if the socket already exists.
+    /// Explains what to do with the lines for a person if the socket already exists.
     fn by_hand(&self, own: &Own<'_>, lines: &str) -> String {
         let (file, title) = (own.file.display(), self.title());
         format!("write {lines} into {file}, and restart {title}")

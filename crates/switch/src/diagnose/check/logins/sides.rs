@@ -22,8 +22,8 @@ pub(in crate::diagnose::check) struct Sides<'a> {
     pub socket: &'a SocketOf,
     pub server: Option<&'a Server>,
     pub client: &'a Client,
-    /// Whether the client reaches the socket. If it does not, looptax logs in as its own user, to be able to report the
-    /// rest.
+    /// Whether the client reaches the socket. If the client does not reach it, looptax logs in as looptax's own user,
+    /// to be able to report the other facts.
     pub is_reachable: bool,
 }
 
