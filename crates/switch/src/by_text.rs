@@ -37,7 +37,7 @@ pub fn look_by_text(
         return Ok(SourceFile { uri: String::new(), encoding, findings: Vec::new() });
     }
     let plan = file.plan_by_text()?;
-    // In a program's source text, a value that looks like a connection only by its variables' names may be anything.
+    // In a program's source text, a value may be anything if only the names of its variables suggest a connection.
     let is_configuration = application.is_some() || app::is_configuration(&path.to_string_lossy());
     let told = plan.connections.iter().filter(|it| is_configuration || !it.found.is_known_by_names);
     let findings = told.filter_map(|it| finding(it, &plan, &text, shown)).collect();

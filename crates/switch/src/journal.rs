@@ -105,7 +105,7 @@ pub enum Step {
     },
 }
 
-/// A connection as it was before a switch. A client that is found on it again no longer uses the socket.
+/// A connection as it was before a switch. A client that has such a connection again no longer uses the socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MovedFrom {
     /// The address to which the connection led.

@@ -120,8 +120,8 @@ impl Planned {
         }
     }
 
-    /// Returns a burst over the socket with `n` connections, or else with as many as the application opens at once;
-    /// `None` if that number is not known.
+    /// Returns a burst over the socket with `n` connections, or else with as many connections as the application opens
+    /// at once; `None` if that number is not known.
     fn burst(&self, n: Option<u32>) -> Option<Burst> {
         let (socket, address) = (self.found.socket.as_ref()?, self.found.address.as_ref()?);
         let n_connections = n.or(self.found.at_once.as_ref().map(|it| it.n))?;
@@ -503,7 +503,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Removes the sentence that a value is set elsewhere from the advice: looptax knows that file and writes it.
+    /// Removes from the advice the sentence that a value is set elsewhere, because looptax knows that file and writes
+    /// it.
     fn without_set_elsewhere(&mut self) {
         let connections = self.connections.iter_mut();
         for change in connections.flat_map(|it| &mut it.found.checked.changes) {

@@ -216,7 +216,8 @@ fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
         .ok_or_else(|| failed("the server does not run"))
 }
 
-/// Returns an error for rules that the server would reject, according to its own report on the file at present.
+/// Returns an error for rules that the server would reject, according to the server's own report on the file at
+/// present.
 fn look_through(admin: Option<&Address>, path: &Path) -> Result<(), FixError> {
     let Some(admin) = admin else { return Ok(()) };
     refuse_errors(&mut log_in(admin)?, path)

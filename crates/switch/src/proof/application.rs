@@ -124,8 +124,8 @@ impl Application {
         self.titles.insert(title(process));
     }
 
-    /// Adds the workers of the processes that were added, and the workers of their master process. A process like them
-    /// that runs separately belongs to another application.
+    /// Adds the workers of the processes that were added, and the workers of their master process. If a process like
+    /// these runs separately, it belongs to another application.
     pub fn know_the_others(&mut self) {
         let known: Vec<Process> = { self.pids.iter() }.filter_map(|pid| process(*pid)).collect();
         let mut family = Vec::new();
@@ -296,7 +296,7 @@ pub(super) fn named(process: Option<&Process>) -> String {
 }
 
 /// Returns the words that distinguish programs with the same interpreter: the first words of the command line, without
-/// digits, because workers have their number there.
+/// digits, because the command line of a worker may contain the worker's number.
 fn title(process: &Process) -> String {
     let words = process.arguments().into_iter().take(2).collect::<Vec<_>>().join(" ");
     words.chars().filter(|it| !it.is_ascii_digit()).collect()

@@ -229,7 +229,7 @@ mod tests {
         };
         assert!(!holds(&with(Protocol::Postgres, Some(asks(6, Some(6)))), 3));
         assert!(holds(&with(Protocol::Postgres, Some(asks(7, Some(6)))), 3));
-        // Without the kernel's count, only a server that admits every client counts as having admitted this one.
+        // Without the kernel's count, only a server that admits every client counts as having admitted this client.
         assert!(!holds(&with(Protocol::Postgres, None), 3));
         assert!(holds(&with(Protocol::Memcached, None), 3));
         assert!(!holds(&with(Protocol::Memcached, Some(asks(0, None))), 3));

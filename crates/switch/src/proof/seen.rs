@@ -8,12 +8,13 @@ use std::time::Duration;
 use looptax_model::dsn::Protocol;
 use looptax_model::record::StepCode;
 
-/// How long the application may neither open nor have a connection over TCP before it counts as moved.
+/// How long the application must neither open nor have a connection over TCP before the application counts as moved.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
-/// How long a refusal has to last before it counts: a server may refuse clients while it or they restart.
+/// How long a refusal has to last before it counts: a server may refuse clients while the server or the clients
+/// restart.
 const MAY_BE_REFUSED: Duration = Duration::from_secs(5);
 /// The smallest count of connections by the server that proves something. A smaller count may be looptax's own login,
-/// counted late.
+/// which the server counted late.
 pub(super) const FEWEST_COUNTED: u64 = 2;
 
 /// Counts of some processes' requests over the socket, from the kernel.

@@ -213,7 +213,7 @@ impl Watch {
     /// Determines, from connections before anything is written, whether the kernel sees every connection that the
     /// server counts.
     ///
-    /// Connections that stay open need no count. If there were short connections before, this waits for one.
+    /// Connections that stay open need no count. If there were short connections before, waits for a short one.
     pub fn calibrate(&mut self) {
         let begun = Since::now();
         loop {

@@ -176,8 +176,8 @@ fn commands(server: &Server, joins: Option<&Joins>, restart: &str) -> ServerComm
 }
 
 /// Returns a point if looptax does not know the application's user, or which of the connected programs is the
-/// application: a wrong program would lose its server, or would get rights to the socket. For a server with accounts,
-/// the account shows which connections are the application's.
+/// application. If looptax chose a wrong program, that program would lose its server, or would get rights to the
+/// socket. For a server with accounts, the account shows which connections are the application's.
 fn whose(
     wish: Wish<'_>,
     owner: Option<u32>,

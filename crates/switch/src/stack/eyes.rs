@@ -129,7 +129,7 @@ fn ports(sides: &Sides, tcp: SocketAddr) -> Vec<Endpoint> {
     found
 }
 
-/// Returns the outlook on the endpoints of the server behind, and on the port: after the port is closed, the kernel
+/// Returns an `Outlook` for the endpoints of the server behind, and for the port: after the port is closed, the kernel
 /// still lists its connections of the last minute.
 fn outlook(sides: &Sides, ports: &[Endpoint]) -> Outlook {
     let pool = &sides.back_master;

@@ -310,7 +310,7 @@ pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> 
 }
 
 /// Checks whether the client reaches the socket that it already uses. A driver's own configuration decides which socket
-/// `localhost` means; looptax checks the usual one.
+/// `localhost` means; looptax checks the usual socket.
 fn look_at_the_socket(
     answer: &mut CheckedConnection,
     found: &Found,

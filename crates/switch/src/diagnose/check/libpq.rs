@@ -20,7 +20,7 @@ use super::sources;
 
 type Pairs = Vec<(String, String)>;
 
-/// The folder in which libpq looks last for the service file, unless `PGSYSCONFDIR` gives another one.
+/// The folder in which libpq looks last for the service file, unless `PGSYSCONFDIR` gives another folder.
 ///
 /// # Source
 /// `pg_config --sysconfdir` of Debian's packages.

@@ -496,7 +496,7 @@ impl Unseen {
     }
 }
 
-/// Returns a process's TCP connections within this machine whose process at the other end is not visible.
+/// Returns the TCP connections of a process within this machine, if looptax cannot see the process at the other end.
 pub(super) fn connected_to_unseen(pid: u32, survey: &Survey) -> Vec<Unseen> {
     let mut found: Vec<Unseen> = Vec::new();
     for listener in &survey.listeners {

@@ -36,8 +36,8 @@ pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
     Ok(sources)
 }
 
-/// Loads the record at `path`. Judges the comparisons from which a cost may come again, from the raw counts, because
-/// the record's own summary may differ from its counts. CPU time needs no latencies.
+/// Loads the record at `path`. For the comparisons that may give a cost, judges the raw counts again, because the
+/// record's own summary may differ from its counts. CPU time needs no latencies.
 fn judged(path: &Path) -> Result<Record, StoreError> {
     let mut record = load(path)?;
     for comparison in record.comparisons.iter_mut().filter(|it| is_fit(it)) {

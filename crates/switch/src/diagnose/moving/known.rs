@@ -52,7 +52,7 @@ const MORE: [PointCode; 5] = [
 /// The topics that are about the login itself.
 const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
 
-/// Appended to a refusal's message if the login was tried without a password.
+/// The text that is appended to a refusal's message if the login was tried without a password.
 const NO_PASSWORD: &str = "; the URL of --login has no password: write the password into the URL, or into \
     LOOPTAX_PASSWORD";
 

@@ -177,7 +177,7 @@ impl SiteCopy {
         ["sh", "-c", &format!("{fpm} & exec {nginx}")].map(OsString::from).into()
     }
 
-    /// Has both programs test the copies, which the caller has written.
+    /// Makes both programs test the copies that the caller has written.
     ///
     /// # Errors
     /// The message of the program that rejects its copy, or the reason why the program was not run.
