@@ -1,8 +1,8 @@
-//! Runs child processes that act as another user, who may stop them or make them wait for ever.
+//! Runs child processes that act as another user. That user may stop the processes or make them wait for ever.
 //!
-//! After a time limit, a child is killed. If a killed child does not end, because it waits in the kernel for a file
-//! system of that user, it is abandoned. Called by `program`, by `check` for the path to a socket, and by `mcp` for the
-//! commands that its tools run.
+//! After a time limit, a child is killed. If a killed child does not end, because it waits in the kernel for that
+//! user's file system, looptax abandons it. Called by `program`, by `check` for the path to a socket, and by `mcp` for
+//! the commands that its tools run.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -20,8 +20,8 @@ use crate::waiting::{self, Time};
 
 /// The pause between two checks whether a child has ended.
 const STEP: Duration = Duration::from_millis(5);
-/// The same pause while the child's output is read. It is longer, because the child may be measuring and must not be
-/// disturbed.
+/// The pause between two checks while the child's output is read. It is longer than `STEP`, because the child may be
+/// measuring and must not be disturbed.
 const LISTENING_STEP: Duration = Duration::from_millis(20);
 /// The time limit for a killed child to end.
 const DYING: Duration = Duration::from_secs(1);
@@ -58,9 +58,9 @@ pub struct Bounds<'a> {
     pub within: Duration,
     /// The time between SIGTERM and SIGKILL.
     pub grace: Duration,
-    /// At most this many bytes of the result are kept; a child that writes a longer result is ended.
+    /// The maximum number of bytes of the result; a child that writes a longer result is ended.
     pub most_result_bytes: usize,
-    /// At most this many bytes are kept of each other stream; the rest is read and discarded.
+    /// The maximum number of bytes that are kept of each other stream; further bytes are read and discarded.
     pub most_text_bytes: usize,
     /// Ends the child early if the flag is set.
     pub stop: &'a AtomicBool,
@@ -119,7 +119,8 @@ fn read(child: &mut Child, results: OwnedFd, bounds: &Bounds<'_>) -> io::Result<
     let mut heard = Heard::default();
     let (mut begun, mut limit, mut is_killed) = (Time::begun(), bounds.within, false);
     loop {
-        // The exit status is read before the pipes, so that the last bytes that the child wrote are read after it.
+        // The exit status is read before the pipes, so that the last bytes of an ended child are still read from the
+        // pipes.
         let status = child.try_wait()?;
         let mut n_read = drain(Some(&mut results), &mut heard.result, bounds.most_result_bytes + 1)?;
         n_read += drain(stdout.as_mut(), &mut heard.stdout, bounds.most_text_bytes)?;
@@ -155,20 +156,20 @@ fn read(child: &mut Child, results: OwnedFd, bounds: &Bounds<'_>) -> io::Result<
     }
 }
 
-/// Signals a child that has not been reaped yet, so its pid still belongs to it.
+/// Sends a signal to a child that has not been reaped yet: until then, no other process can get the child's pid.
 fn signal(child: &Child, signal: Signal) {
     let pid = { i32::try_from(child.id()).ok() }.and_then(Pid::from_raw);
     // The child may have ended by itself in the meantime.
     pid.map(|pid| kill_process(pid, signal));
 }
 
-/// Reads what the pipe contains at present, and appends it to `into` until `into` has the length `most`. Returns how
+/// Reads the present contents of the pipe and appends them to `into`, until the length of `into` is `most`. Returns how
 /// many bytes were read.
 pub(crate) fn drain(pipe: Option<&mut impl Read>, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
     let Some(pipe) = pipe else { return Ok(0) };
     let mut n_read = 0;
     let mut part = [0; 16 << 10];
-    // If a child never stops writing, the caller still has to check the time limit.
+    // Even if a child never stops writing, the loop has to end, because the caller has to check the time limit.
     while n_read < most {
         match pipe.read(&mut part) {
             Ok(0) => break,
@@ -201,7 +202,8 @@ fn n_steps(time: Duration) -> u128 {
 }
 
 /// Starts a command whose child becomes another user before it executes the program. That user may stop the child at
-/// this point, and `spawn` returns only after the program is executed. Therefore the child is killed after `within`.
+/// this point. `spawn` would then not return, because it waits until the program is executed. Therefore the child is
+/// killed after `within`.
 ///
 /// # Errors
 /// The command could not be started.
@@ -215,7 +217,7 @@ pub(crate) fn start(command: impl FnOnce(OwnedFd) -> Command, within: Duration) 
                 let mut number = [0; 4];
                 let told = rustix::io::read(&reader, &mut number);
                 let pid = Pid::from_raw(i32::from_ne_bytes(number)).filter(|_| told == Ok(4));
-                // The child is not reaped before `spawn` returns, so the pid still belongs to it.
+                // The child is not reaped before `spawn` returns, so the pid still belongs to the child.
                 pid.map(|pid| kill_process(pid, Signal::KILL));
             }
         });

@@ -20,7 +20,7 @@ pub struct Stranger {
     pub path: PathBuf,
     pub owner: u32,
     pub mode: u32,
-    /// Whether root or the caller owns the folder, but its permission bits let others write in it.
+    /// Whether root or the caller owns the folder, but the folder's permission bits let other users write in it.
     pub is_by_mode: bool,
 }
 
@@ -80,8 +80,8 @@ impl fmt::Display for Distrust {
 
 /// Whether a file with this owner belongs to root or the caller.
 pub fn is_ours(uid: u32) -> bool {
-    // In a user namespace that maps only some users, the machine's root has no number, so here an owner without a
-    // number counts as root. Other unmapped users have no additional rights.
+    // In a user namespace that maps only some users, the machine's root has no number. Therefore an owner without a
+    // number counts as root in such a namespace. Other unmapped users have no additional rights.
     static IS_PART: LazyLock<bool> = LazyLock::new(is_part_of_users_mapped);
     uid == 0 || uid == geteuid().as_raw() || uid == OVERFLOW && *IS_PART
 }

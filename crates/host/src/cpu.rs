@@ -1,8 +1,8 @@
 //! Computes the CPU time of services: the CPU time that a process and its descendants have used between two readings of
 //! all processes.
 //!
-//! Only reads; no code runs when a process begins, ends or sends data. If a process ended between the readings, its
-//! time is contained in its parent's time of ended children. Called by `watch`.
+//! This module only reads; looptax runs no code when a process begins, ends or sends data. If a process ended between
+//! the readings, its time is contained in its parent's time of ended children. Called by `watch`.
 
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
@@ -168,7 +168,7 @@ mod tests {
         let alone = [(10, 1, 5, 101, 300), (11, 10, 6, 9_020, 0), (70, 11, 7, 900, 0)];
         check(&before, &alone, Err(NoCpuTime::Uncollected));
         check(&before, &[(10, 1, 5, 101, 300), (11, 10, 6, 9_020, 0), (12, 10, 6, 52, 0)], Ok(23));
-        // The first worker has ended after 700 ms more, and a process that started and ended in between has used 300
+        // The first worker has used 700 ms more and has ended. A process that started and ended in between has used 300
         // ms.
         check(&before, &[(10, 1, 5, 101, 300 + 970 + 30), (12, 10, 6, 52, 0), (70, 1, 7, 900, 0)], Ok(1 + 2 + 1_000));
         // The second worker's parent has ended; the worker still counts.

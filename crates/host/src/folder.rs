@@ -98,7 +98,7 @@ impl Folder {
         Self { fd, path, stranger }
     }
 
-    /// Whether only root or the caller can have put a file of this owner under its name into this folder.
+    /// Whether it is certain that root or the caller gave a file of this owner its name in this folder.
     pub fn keeps(&self, owner: u32) -> bool {
         self.stranger.as_ref().is_none_or(|it| it.path == self.path && it.is_kept_from(owner))
     }
@@ -356,7 +356,7 @@ impl AsFd for Folder {
 }
 
 fn is_of_folder(error: &io::Error) -> bool {
-    // For unlinking a folder, POSIX specifies EPERM, and Linux returns EISDIR.
+    // If a program unlinks a folder, POSIX specifies EPERM, but Linux returns EISDIR.
     let code = error.raw_os_error();
     [Errno::ISDIR, Errno::PERM].iter().any(|it| code == Some(it.raw_os_error()))
 }
@@ -378,7 +378,7 @@ pub fn read_whole(file: &mut File, most_bytes: u64) -> io::Result<Vec<u8>> {
 /// Returns the name if it is a single component that does not lead out of the folder.
 ///
 /// # Errors
-/// `InvalidInput` for a path, `.`, `..`, an empty name, or one with a zero byte.
+/// `InvalidInput` for a path, `.`, `..`, an empty name, or a name with a zero byte.
 pub fn plain(name: &OsStr) -> io::Result<&OsStr> {
     let bytes = name.as_bytes();
     let is_path = bytes.is_empty() || bytes == b"." || bytes == b".." || bytes.iter().any(|it| matches!(it, b'/' | 0));

@@ -143,7 +143,7 @@ impl Output {
     }
 }
 
-/// Removes the temporary files that killed processes left in a folder, which are those that no process has locked.
+/// Removes the temporary files that killed processes left in a folder: those that no process has locked.
 ///
 /// # Errors
 /// The kernel's error; everything else that can be removed is removed nevertheless.

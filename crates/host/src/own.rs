@@ -42,11 +42,13 @@ fn walk(path: &Path, make: Option<u32>) -> io::Result<Folder> {
     };
     let above = walked.folder.again()?;
     if walked.last.is_some() {
-        // Another process may have made the folder, and been killed before it wrote the name to the disk.
+        // Another process may have made the folder and may have been killed before it wrote the folder's name to the
+        // disk.
         sync(&above)?;
         return checked(Folder::at_end(walked)?, true);
     }
-    // The folders on the path are synced first. Then, if the last folder exists, all of them are on the disk.
+    // The folders on the path are synced before the last folder is made. If the last folder exists, all folders on the
+    // path are therefore on the disk.
     for path in above.path().ancestors().skip(1) {
         sync(&Folder::following(links, path)?)?;
     }

@@ -79,7 +79,7 @@ fn opened(walked: &Walked) -> io::Result<File> {
     let is_readable_by = |uid| Viewer::without_groups(uid).may_read(&last.stat);
     walked.refuse_lent(is_readable_by)?;
     if last.is_magic {
-        // If the caller passes a link such as `/proc/self/fd/3`, it means the file that the kernel holds open.
+        // A caller that passes a link such as `/proc/self/fd/3` means the file that the kernel holds open.
         let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
         return Ok(File::from(openat(&walked.folder, &*walked.name, flags, Mode::empty())?));
     }

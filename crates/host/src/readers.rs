@@ -1,4 +1,4 @@
-//! Reports the processes that open a file from now on; the kernel tells only root.
+//! Reports the processes that open a file from now on; the kernel reports them only to root.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -8,8 +8,8 @@ use rustix::fs::fstat;
 
 use crate::{FileId, Folder};
 
-/// How often the kernel's events are read at most in one call, because other processes may open files faster than
-/// looptax reads events.
+/// The maximum number of reads of the kernel's events in one call. A limit is needed because other processes may open
+/// files faster than looptax reads events.
 const MOST_READS: usize = 64;
 
 /// The files whose readers are reported. If another file replaces one of them, its readers are reported too.

@@ -16,7 +16,7 @@ use rustix::thread::{
 /// `/proc/PID/fd` of other users' processes, and to the paths of the files and folders that these processes use.
 ///
 /// # Source
-/// Measured on Linux 6.18: if either is missing, no process of another user can be inspected.
+/// Measured on Linux 6.18: if one of the two is missing, no process of another user can be inspected.
 pub const LOOKING: CapabilitySet = CapabilitySet::SYS_PTRACE.union(CapabilitySet::DAC_READ_SEARCH);
 
 /// The capabilities that root needs to write a result into a folder of another user.
@@ -40,7 +40,7 @@ pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
         }
     }
     clear_ambient_capability_set()?;
-    // A service has no other capabilities from the start, and its filter of system calls may forbid changing them.
+    // A service may have no other capabilities from the start, and its filter of system calls may forbid changing them.
     if kept.contains(before.permitted) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Names users by their numbers, and determines whether a user's number is the same outside this user namespace.
+//! Finds users' names by their numbers, and determines whether a user's number is the same outside this user namespace.
 
 use std::fs;
 use std::path::Path;

@@ -46,7 +46,7 @@ impl Kept {
         Self(())
     }
 
-    /// From now on signals do not end waits either, and waits work again, so that the clean-up runs to its end.
+    /// After this call, signals do not end waits either, and waits work again, so that the clean-up runs to its end.
     pub fn go_back(&self) {
         GOES_BACK.store(true, Ordering::SeqCst);
         allow_again();

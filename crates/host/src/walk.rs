@@ -174,7 +174,7 @@ struct Held {
 }
 
 impl Held {
-    /// Whether only root or the caller can have put a file of this owner under its name into this folder.
+    /// Whether it is certain that root or the caller gave a file of this owner its name in this folder.
     fn keeps(&self, owner: u32) -> bool {
         self.own.as_ref().is_none_or(|it| it.is_kept_from(owner))
     }
@@ -280,7 +280,8 @@ impl<'a> Way<'a> {
         self.end_held()
     }
 
-    /// Returns the end of a path that leads to a folder that is already held: `/`, or a folder reached through `..`.
+    /// Returns the end of a path, if the path leads to a folder that is already held: `/`, or a folder reached through
+    /// `..`.
     fn end_held(mut self) -> io::Result<Walked> {
         let top = self.held.pop().expect("the first one is never taken away");
         let fd = openat(&top.fd, ".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;

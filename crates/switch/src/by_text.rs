@@ -1,8 +1,8 @@
 //! Finds the connections in a file's text, each with its position and with the text that `switch` would write there.
 //!
 //! Contacts no server and starts no program. A fix therefore rests on an assumed path of the socket, and every message
-//! states this. The replacement text comes from the plan, shortened to the bytes that change. Called by the command
-//! line.
+//! states that the path is assumed. The replacement text comes from the plan, shortened to the bytes that change.
+//! Called by the command line.
 
 use std::ops::Range;
 use std::path::Path;
@@ -37,15 +37,15 @@ pub fn look_by_text(
         return Ok(SourceFile { uri: String::new(), encoding, findings: Vec::new() });
     }
     let plan = file.plan_by_text()?;
-    // In a program's source text, a value that looks like a connection only by its variables' names may be anything.
+    // In a program's source text, a value may be anything if only the names of its variables suggest a connection.
     let is_configuration = application.is_some() || app::is_configuration(&path.to_string_lossy());
     let told = plan.connections.iter().filter(|it| is_configuration || !it.found.is_known_by_names);
     let findings = told.filter_map(|it| finding(it, &plan, &text, shown)).collect();
     Ok(SourceFile { uri: String::new(), encoding, findings })
 }
 
-/// Returns the point that decides the connection's fate: the point about the destination, else the point about how the
-/// application would reach the socket.
+/// Returns the point that decides what is reported about the connection: a point about the destination, else the first
+/// point.
 fn deciding(planned: &Planned) -> Option<&Point> {
     let points = &planned.found.checked.points;
     let is_place = |it: &&Point| {
@@ -165,7 +165,7 @@ fn holds(text: &str, password: Option<&Secret>, socket: &str) -> bool {
     !secrets_in(text).is_empty() || password.is_some_and(|it| text.contains(it) && !socket.contains(it))
 }
 
-/// Splits a rewrite into the parts between its secrets that change; `None` if the rewrite changes a secret.
+/// Splits a rewrite at its secrets, and returns the parts that change; `None` if the rewrite changes a secret.
 fn without_secrets(text: &str, rewrite: &Rewrite) -> Option<Vec<Rewrite>> {
     let old = text.get(rewrite.at.clone())?;
     let new = &*rewrite.text;

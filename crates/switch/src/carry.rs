@@ -38,7 +38,8 @@ const PAUSE_PER_LOOK: u32 = 4;
 const PAGE_MAY_FAIL: Duration = Duration::from_secs(5);
 /// For this long looptax waits until the application works again after the old files are back.
 const WORKS_AGAIN_WITHIN: Duration = Duration::from_secs(15);
-/// The same limit if somebody stops looptax. It is short, because a peer that is silent may have been silent before.
+/// The time limit for the same wait if somebody stops looptax. It is short, because a peer that is silent may have been
+/// silent before.
 const WORKS_AGAIN_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
 /// The treatment of the new files if nothing shows that the application works with them.

@@ -39,14 +39,14 @@ impl Kept {
         own::make_folder(&self.folder).map_err(|source| SwitchError::Journal { path: self.folder.clone(), source })
     }
 
-    /// Whether the same user is running another switch: the logins of that switch and of this one would look like
+    /// Whether the same user is running another switch. To each of the two switches, the other's logins would look like
     /// logins of the application.
     pub fn is_busy(&self) -> bool {
         let opened = self.open().and_then(|folder| folder.open_own(LOCK));
         opened.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK))
     }
 
-    /// Locks the folder as long as the returned file is open, so that a second switch waits until this one ends.
+    /// Locks the folder as long as the returned file is open, so that a second switch waits until this switch ends.
     pub(crate) fn lock(&self) -> Result<File, SwitchError> {
         let file = self.make()?.open_or_create_own(LOCK);
         let file = file.map_err(|source| SwitchError::Journal { path: self.folder.clone(), source })?;

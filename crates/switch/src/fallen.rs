@@ -7,7 +7,7 @@ use crate::journal::{MovedFrom, Step};
 use crate::list::Switch;
 use crate::proof::Kin;
 
-/// A process on a TCP connection that matches the processes of an earlier switch.
+/// A process that has a TCP connection and matches the processes of an earlier switch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fallen {
     pub id: String,

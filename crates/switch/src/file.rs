@@ -50,7 +50,7 @@ impl Original {
     /// Reads the file to which `path` leads, following links.
     ///
     /// # Errors
-    /// [`SwitchError::Read`], also for a link with which another user leads root to a file that is not that user's;
+    /// [`SwitchError::Read`], also if a link of another user leads root to a file that this user does not own;
     /// [`SwitchError::NoFile`] for a folder, a device or a pipe.
     pub fn read(path: &Path) -> Result<Self, SwitchError> {
         let failed = |source| SwitchError::Read { path: path.to_owned(), source };

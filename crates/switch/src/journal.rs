@@ -105,7 +105,7 @@ pub enum Step {
     },
 }
 
-/// A connection as it was before a switch. A client that is found on it again no longer uses the socket.
+/// A connection as it was before a switch. A client that has such a connection again no longer uses the socket.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MovedFrom {
     /// The address to which the connection led.
@@ -287,7 +287,7 @@ impl Journal {
         }
     }
 
-    /// Completes a line that was cut off with a line end, so that the next step gets its own line.
+    /// If the last line was cut off, adds a line end to it, so that the next step gets its own line.
     fn close_last_line(&mut self) -> Result<(), SwitchError> {
         let mut text = Vec::new();
         let mut file = &self.file;
@@ -340,8 +340,8 @@ pub(crate) fn is_busy(folder: &Folder) -> bool {
     locked == Err(Errno::WOULDBLOCK)
 }
 
-/// Whether a journal has no complete line and no looptax process is working on it, which means that the process that
-/// made it ended before it had a plan.
+/// Whether a journal has no complete line, and no looptax process is working on it. The process that made such a
+/// journal ended before it had a plan.
 pub(crate) fn is_without_plan(folder: &Folder) -> bool {
     let begun = folder.read_own(NAME, MOST_BYTES);
     begun.is_ok_and(|it| !it.contains(&b'\n')) && !is_busy(folder)

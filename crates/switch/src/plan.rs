@@ -120,8 +120,8 @@ impl Planned {
         }
     }
 
-    /// Returns a burst over the socket with `n` connections, or else with as many as the application opens at once;
-    /// `None` if that number is not known.
+    /// Returns a burst over the socket with `n` connections, or else with as many connections as the application opens
+    /// at once; `None` if that number is not known.
     fn burst(&self, n: Option<u32>) -> Option<Burst> {
         let (socket, address) = (self.found.socket.as_ref()?, self.found.address.as_ref()?);
         let n_connections = n.or(self.found.at_once.as_ref().map(|it| it.n))?;
@@ -221,7 +221,7 @@ impl<'a> FileToSwitch<'a> {
     /// Plans the switch of the file.
     ///
     /// # Errors
-    /// If the file names no connection, or none of the wanted connections.
+    /// If the file contains no connection, or none of the wanted connections.
     pub fn plan(self, around: Around<'_>) -> Result<Plan, Failure> {
         self.plan_with(around, |_, found| found)
     }
@@ -450,8 +450,8 @@ impl Plan {
         numbered.map(|(it, number)| it.saved(number)).collect()
     }
 
-    /// Returns a burst for each socket to which connections move, each with `n` connections, or without `n` with as
-    /// many as the application was found to open at once.
+    /// Returns a burst for each socket to which connections move, each with `n` connections, or, if `n` is `None`, with
+    /// as many connections as the application was found to open at once.
     ///
     /// # Errors
     /// If that number is not known, or if there is no socket to connect to.
@@ -503,7 +503,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Removes the sentence that a value is set elsewhere from the advice: looptax knows that file and writes it.
+    /// Removes from the advice the sentence that a value is set elsewhere, because looptax knows that file and writes
+    /// it.
     fn without_set_elsewhere(&mut self) {
         let connections = self.connections.iter_mut();
         for change in connections.flat_map(|it| &mut it.found.checked.changes) {

@@ -29,7 +29,7 @@ const MANAGERS: [(&str, &str); 8] = [
 const MOST_LIST_BYTES: u64 = 1 << 20;
 
 /// Builds a remark about a file. A remark is needed if another program may overwrite the change, or the change may be
-/// wrong for another program, and nothing would show it.
+/// wrong for another program, and nothing would show that.
 pub(crate) fn remark(code: FileRemarkCode, words: impl Into<String>) -> FileRemark {
     use FileRemarkCode as Code;
     FileRemark {

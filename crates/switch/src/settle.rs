@@ -198,7 +198,7 @@ pub(crate) fn settle(file: &PlannedFile) -> io::Result<()> {
     match (lies(&folder, name, file), lies(&folder, staged, file)) {
         (_, FileHolds::Old | FileHolds::New) => folder.remove(staged),
         (FileHolds::Old | FileHolds::New, FileHolds::Other) => exchange_back(&folder, staged, name),
-        // Another process has written again since: it wrote both texts, and neither is removed.
+        // Another process has written the file again since. Both texts are that process's, so neither is removed.
         (_, FileHolds::Nothing | FileHolds::Foreign)
         | (FileHolds::Other | FileHolds::Nothing | FileHolds::Foreign, FileHolds::Other) => Ok(()),
     }

@@ -32,7 +32,7 @@ pub fn files_of(pid: u32) -> Vec<PathBuf> {
 /// present.
 ///
 /// # Errors
-/// If the file cannot be read or names no connection, or if a user or process does not exist.
+/// If the file cannot be read or contains no connection, or if a user or process does not exist.
 pub fn look_at(wish: Wish<'_>, survey: &Survey) -> Result<Subject, Failure> {
     if let Some(other) = wish.other.filter(|it| [wish.path, it].iter().all(|it| sources::is_container_unit(it))) {
         return of_units(wish, other, survey);

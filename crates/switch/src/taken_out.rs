@@ -49,7 +49,7 @@ struct Texts<'a> {
     old: Vec<&'a [u8]>,
     new: Vec<&'a [u8]>,
     now: Vec<&'a [u8]>,
-    /// For each line of `new`, the index of the same line in `now`; `None` if `now` does not have it.
+    /// For each line of `new`, the index of the same line in `now`; `None` if `now` does not have the line.
     kept: Vec<Option<usize>>,
 }
 

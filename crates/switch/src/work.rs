@@ -218,7 +218,8 @@ impl Work {
         standing(&self.journal.steps)
     }
 
-    /// Writes all files. If one file cannot be written, puts the files before it back, and returns the error.
+    /// Writes all files. If one file cannot be written, puts back the files that were written before it, and returns
+    /// the error.
     ///
     /// # Errors
     /// [`SwitchError::Changed`] if another process wrote a file after looptax read it; `Stage`, `Exchange`, `Journal`.
@@ -462,13 +463,13 @@ fn put(file: &PlannedFile, text: &[u8]) -> Result<(), SwitchError> {
 }
 
 /// Syncs the name of a file to the disk: the process that gave the file this name may have been killed before its own
-/// sync, or that sync failed.
+/// sync, or the sync may have failed.
 fn on_disk(file: &PlannedFile) -> Result<(), SwitchError> {
     let synced = folder_of(file).and_then(|it| it.sync());
     synced.map_err(|source| SwitchError::Exchange { path: file.path.clone(), source })
 }
 
-/// Removes a file that a switch made, and the file's folder if the switch made that.
+/// Removes a file that a switch made, and the file's folder if the switch made the folder.
 fn take_away(file: &PlannedFile, created: &Created) -> Result<(), SwitchError> {
     let failed = |source| SwitchError::Exchange { path: file.path.clone(), source };
     // A leftover file would prevent the removal of the folder.

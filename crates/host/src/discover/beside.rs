@@ -30,9 +30,10 @@ pub struct Beside {
 pub enum FoundBy {
     /// The process that listens on the port also listens on this socket.
     Process,
-    /// The user whose process listens on the port also has a listening socket with a name that such servers use.
+    /// The user whose process listens on the port also has a listening socket with a name that servers of this protocol
+    /// use.
     User,
-    /// The socket has a path at which packages put it.
+    /// The socket is at a path where the servers' packages put it.
     UsualPlace,
 }
 
@@ -67,7 +68,8 @@ fn of_listeners(all: &Sockets, owners: &Owners, protocol: Protocol, tcp: SocketA
             return Some(FoundBy::Process);
         }
         let is_users = ports.iter().any(|port| is_of(path, port.uid, socket));
-        // If the socket's process is visible, the socket belongs to this process and does not count for the user.
+        // If the socket's process is visible, the process shows to which server the socket belongs, and the user is not
+        // compared.
         (holders.is_empty() && is_users && protocol.may_name(path, tcp.port())).then_some(FoundBy::User)
     };
     let listening = all.unix.iter().filter(|it| it.is_listening);
@@ -109,8 +111,8 @@ fn is_out_of_reach(path: &Path, uid: Option<u32>) -> bool {
     }
 }
 
-/// Returns the file of a socket that a person gave by its folder or its file. A folder stands for the only socket in
-/// it.
+/// Returns the file of a socket. `path` is this file or the folder of the socket; a folder stands for the only socket
+/// in it.
 ///
 /// # Errors
 /// The number of sockets in the folder, if it is not 1.

@@ -52,7 +52,7 @@ pub(crate) fn others(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> Ve
 pub(crate) fn clients(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> Vec<Client> {
     let mut clients = Vec::new();
     for (server_idx, (server, (direct, _))) in servers.iter().zip(peers).enumerate() {
-        // A server's connections to itself do not cost time of any other program.
+        // A server's connections to itself cost no other program any time.
         for peer in { direct.iter() }.filter(|it| !it.is_of(server.process.pid)) {
             let client = Client { peer: peer.clone(), server_idx, via: None };
             let beyond = through(&client, ends);
@@ -67,8 +67,8 @@ pub(crate) fn clients(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> V
     clients
 }
 
-/// Returns the clients that use a proxy, which are listed instead of the proxy. Empty if the process is not a proxy, or
-/// if no program uses it at present.
+/// Returns the clients that use a proxy; these clients are listed instead of the proxy. Empty if the process is not a
+/// proxy, or if no program uses it at present.
 fn through(proxy: &Client, ends: &Ends<'_>) -> Vec<Client> {
     let Some(process) = &proxy.peer.process else {
         return Vec::new();
@@ -82,8 +82,8 @@ fn through(proxy: &Client, ends: &Ends<'_>) -> Vec<Client> {
     { peers.into_iter() }.map(|peer| Client { peer, server_idx: proxy.server_idx, via: Some(via.clone()) }).collect()
 }
 
-/// Marks the proxies that serve several servers: the kernel does not show which of their connections belong to which
-/// server.
+/// Marks the proxies that serve several servers: the kernel does not show which of a proxy's connections belong to
+/// which server.
 fn mark_shared_hops(clients: &mut [Client]) {
     let mut servers_of: HashMap<u32, BTreeSet<usize>> = HashMap::new();
     for client in clients.iter() {

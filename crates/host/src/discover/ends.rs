@@ -102,7 +102,7 @@ impl Arrival {
     }
 }
 
-/// The addresses on the server's side at which some connections were accepted, each listed once.
+/// The server-side addresses at which connections were accepted, without duplicates.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Accepted {
     tcp: HashSet<(NamespaceId, SocketAddr)>,
@@ -300,8 +300,9 @@ impl<'a> Ends<'a> {
         }
     }
 
-    /// Returns the clients at the other end of a Unix socket that has a server's name. For a connection this is its
-    /// client; for a listening socket, the clients that wait to be accepted. A client that has ended does not count.
+    /// Returns the clients at the other end of a Unix socket that has a server's name. If the socket is the end of a
+    /// connection, returns the connection's client; if the socket listens, returns the clients that wait to be
+    /// accepted. A client that has ended does not count.
     fn unix_ends(&self, socket: &UnixSocket) -> impl Iterator<Item = Inbound> {
         let peers = socket.peers.iter().filter_map(|it| self.unix.get(it));
         peers.map(|peer| Inbound {
@@ -320,8 +321,8 @@ impl Endpoint {
         network == self.network && self.place.takes(local) && !is_of_ipv4
     }
 
-    /// Whether a Unix socket has the name to which the server's socket was bound. It may be the listening socket
-    /// itself, or the server's end of a connection, which is in the client's namespace.
+    /// Whether a Unix socket has the name to which the server's socket was bound. The Unix socket may be the listening
+    /// socket itself, or the server's end of a connection, which is in the client's namespace.
     fn is_called(&self, network: NamespaceId, socket: &UnixSocket) -> bool {
         socket.name.as_ref().is_some_and(|it| self.is_named(network, it, socket.file))
     }

@@ -33,7 +33,7 @@ impl<'a> Families<'a> {
         line.find_map(|it| by_pid.get(&it.pid).copied())
     }
 
-    /// Returns the first of the processes that share their work with this one. This is the process itself if it was not
+    /// Returns the topmost ancestor that shares its work with this process. This is the process itself if it was not
     /// started by a process with the same program and name.
     pub(crate) fn leader(&self, pid: u32) -> u32 {
         let is_kin = |parent: &Process, child: &Process| is_same_program(parent, child) && parent.name == child.name;

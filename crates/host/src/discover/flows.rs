@@ -98,7 +98,7 @@ pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
 }
 
 /// Returns the flows of one of several intervals. If a process has ended since an earlier interval, it counts for the
-/// client to which it belonged then.
+/// client to which it belonged in that interval.
 ///
 /// # Cost
 /// As [`flows`].
@@ -185,7 +185,7 @@ impl Parties<'_> {
         }
     }
 
-    /// Returns the server: the one whose process answered, else the one that listens at the address.
+    /// Returns the server whose process answered; if no such server is known, the server that listens at the address.
     pub(crate) fn server(&self, counted: &Counted) -> (Option<usize>, Option<Party>) {
         let listens = |it: &Server| it.endpoints.iter().any(|endpoint| is_at(&counted.asked, endpoint));
         let known = counted.server.as_ref().and_then(|it| {

@@ -44,8 +44,9 @@ pub struct Glimpses {
 }
 
 impl Glimpses {
-    /// Returns a value without connections, after a survey that found these servers at `at_ns` of the monotonic clock.
-    /// If no web server and no program behind a web server runs, nothing will be inspected.
+    /// Returns glimpses without any connection yet. They start after the survey that found these servers; `at_ns` is
+    /// the survey's time on the monotonic clock. If neither a web server nor a program behind a web server runs,
+    /// nothing will be inspected.
     pub fn since(servers: &[Server], at_ns: u64) -> Self {
         Self {
             members: members(servers),
@@ -91,7 +92,7 @@ impl Glimpses {
         self.last_look = Duration::from_nanos(monotonic_ns().saturating_sub(began));
     }
 
-    /// Returns the addresses at which the connections of these processes were accepted, by the processes' leaders.
+    /// Returns, for each leading process, the addresses at which the connections of its processes were accepted.
     pub(crate) fn accepted_from(&self, leader: impl Fn(u32) -> Option<u32>) -> BTreeMap<u32, Accepted> {
         let mut found: BTreeMap<u32, Accepted> = BTreeMap::new();
         for glimpse in &self.all {

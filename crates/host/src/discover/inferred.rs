@@ -33,7 +33,7 @@ pub struct Listener {
 }
 
 impl Listener {
-    /// Whether other facts than its clients suggest that this is a database server's socket.
+    /// Whether facts other than the socket's clients suggest that the socket belongs to a database server.
     pub fn may_be_a_server(&self) -> bool {
         self.likely.is_some() || !self.servers.is_empty()
     }
@@ -123,7 +123,7 @@ struct Hidden {
     is_alone: bool,
 }
 
-/// Returns the hidden servers that may have sockets in this list. A server in another container is left out: it has a
+/// Returns the hidden servers that may own the sockets to assign. A server in another container is left out: it has a
 /// separate network, whose sockets are not listed.
 fn hidden_servers(servers: &[Server], processes: &[Process], owners: &Owners) -> Vec<Hidden> {
     if !servers.iter().any(|it| it.is_hidden) {

@@ -25,10 +25,10 @@ pub struct Monitored {
 const MONITOR: &str = "conmon";
 /// The maximum number of ancestors that are followed.
 const MOST_PARENTS: usize = 32;
-/// Docker's settings, and the folder of its data if they do not name one.
+/// Docker's settings file, and the data folder that Docker uses if the settings name no folder.
 const DOCKER_SETTINGS: &str = "/etc/docker/daemon.json";
 const DOCKER_DATA: &str = "/var/lib/docker";
-/// More bytes than a container's settings have.
+/// The maximum number of bytes of a container's settings that are read; real settings are shorter.
 const MOST_BYTES: u64 = 1 << 20;
 
 /// Finds the name of the container in which a process runs, if Podman or Docker runs that container. Only root can read
@@ -61,7 +61,7 @@ fn docker_data() -> PathBuf {
     settings.and_then(|it| it.data_root).unwrap_or_else(|| DOCKER_DATA.into())
 }
 
-/// Reads the name of a container, of whose number only the beginning is known.
+/// Reads the name of a container from Docker's files; `short_id` is the beginning of the container's number.
 ///
 /// # Source
 /// moby, `container/container.go`: `config.v2.json`, whose names begin with `/`; Compose's labels
@@ -94,7 +94,7 @@ fn of_docker(data: &Path, short_id: &str) -> Option<Monitored> {
     let name = settings.name.trim_start_matches('/').to_owned();
     let compose_file = settings.config.labels.and_then(|it| {
         let file = it.files.filter(|it| !it.contains(','))?;
-        // Compose 1 writes the name only.
+        // Compose 1 writes only the file's name, without the folder.
         Some(it.folder.unwrap_or_default().join(file)).filter(|it| it.is_absolute())
     });
     Some(Monitored { runtime: "docker", name, uid: 0, compose_file })

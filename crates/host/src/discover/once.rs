@@ -1,7 +1,7 @@
 //! Keeps one inspection of processes and sockets, so that it can serve many requests.
 //!
 //! Otherwise a command that looks up the sockets of several hundred addresses would read all of `/proc` each time, and
-//! could show for one address a process that it does not see for the next. The rule: while a [`LookOnce`] exists, all
+//! could see a process for one address but not for the next address. The rule: while a [`LookOnce`] exists, all
 //! requests of its thread about single addresses and processes use the results of one inspection.
 //! [`survey`](super::survey()) always inspects the machine again.
 
@@ -25,7 +25,7 @@ struct Memory {
     processes: Option<Rc<Vec<Process>>>,
     owners: Option<Rc<Owners>>,
     own_sockets: Option<Rc<Sockets>>,
-    /// How often the machine was inspected, for each of the three kinds above.
+    /// How often the machine was inspected, for each of the three results above.
     n_looks: [usize; 3],
 }
 
@@ -34,7 +34,7 @@ thread_local! {
 }
 
 impl LookOnce {
-    /// Starts to keep results. If another value already keeps results, uses those.
+    /// Starts to keep results. If another `LookOnce` already keeps results, uses its results.
     #[must_use]
     pub fn begin() -> Self {
         MEMORY.with_borrow_mut(|it| it.n_holders += 1);

@@ -48,7 +48,7 @@ pub fn ports_held(is_server: impl Fn(SocketAddr) -> bool) -> Option<PortsHeld> {
     among(&all.closed, is_server, &ports, reuse)
 }
 
-/// Counts the held ports. Only connections that the client closed first count: the end that closed first holds its
+/// Counts the held ports. A connection counts only if the client closed it first: the end that closed first holds its
 /// port, and the kernel lists that end as the local one.
 fn among(
     closed: &[(SocketAddr, SocketAddr)],

@@ -38,8 +38,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Returns the name of the program's file, without the kernel's mark for a deleted file. Without a file, returns
-    /// the name that the process has set.
+    /// Returns the name of the program's file, without the kernel's mark for a deleted file. If the file is not known,
+    /// returns the name that the process has set.
     pub fn program_name(&self) -> String {
         let file = self.program.as_deref().and_then(Path::file_name);
         let Some(file) = file else {

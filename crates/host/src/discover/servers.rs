@@ -143,8 +143,9 @@ impl Server {
         endpoints.filter(|it| it.known == HowKnown::Seen)
     }
 
-    /// Returns the socket with a path that is known most certainly, and how it is known. If several are equally
-    /// certain, prefers a socket whose name fits this port, because another socket may be for commands.
+    /// Returns the most certain of the server's sockets that have a path, and how it is known. If several sockets are
+    /// equally certain, prefers a socket whose name fits this port, because a socket with another name may be meant for
+    /// commands.
     pub fn socket(&self, port: u16) -> Option<(&Path, HowKnown)> {
         let paths = || {
             self.endpoints.iter().filter_map(|it| match &it.place {
@@ -321,8 +322,8 @@ fn unix_place(process: Option<&Process>, name: &UnixName, bound: Option<FileId>)
     }
 }
 
-/// Describes the socket at `path` in looptax's own file system, if it is the same file to which a socket was bound. It
-/// is not known at which root folder the path starts, so another file, or a missing file, proves nothing.
+/// Describes the socket at `path` in looptax's own file system, if it is the file to which a socket was bound. looptax
+/// does not know at which root folder the path starts; therefore another file, or a missing file, proves nothing.
 fn file_here(path: &Path, bound: Option<FileId>) -> SocketFile {
     let found = read::look_at_link(path).ok().flatten();
     let found = found.filter(|it| path.is_absolute() && is_socket(it));

@@ -50,7 +50,7 @@ impl Outlook {
         });
         pairs.filter_map(|(network, local, remote)| {
             let is_servers = |end| { self.server.endpoints.iter() }.any(|it| it.accepts(network, end));
-            // Either end may have closed first, and the kernel lists only that end.
+            // The kernel lists only the end that closed first, which may be the client's or the server's.
             let (client, server) = match (is_servers(local), is_servers(remote)) {
                 (true, _) => (remote, local),
                 (_, true) => (local, remote),

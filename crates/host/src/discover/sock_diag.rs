@@ -144,9 +144,9 @@ pub(crate) fn sockets(lister: &OwnedFd) -> Result<Sockets, DiscoverError> {
 
 /// Lists the Unix stream sockets; returns the number of unreadable messages.
 ///
-/// The clients that wait to be accepted are listed first. A client that is accepted between the two lists is then in
-/// both lists instead of neither, and counts once. There are two lists because a queue that is too long for one message
-/// ends its list.
+/// Requests two lists, because a list ends early at a queue that is too long for one message. The clients that wait to
+/// be accepted are listed first: a client that is accepted between the two lists is then in both lists, and counts
+/// once. In the other order, it would be in neither list.
 fn unix(lister: &OwnedFd, found: &mut Vec<UnixSocket>) -> io::Result<usize> {
     let request = |state_flags, show_flags| {
         SockDiagMessage::UnixRequest(UnixRequest { state_flags, inode: 0, show_flags, cookie: [0xff; 8] })

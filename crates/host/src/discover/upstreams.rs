@@ -1,7 +1,7 @@
 //! Finds servers behind a web server that cannot be recognised by their program's name: applications that answer HTTP.
 //!
 //! A program that listens counts as such a server only if a web server on this machine is connected to it, or if it was
-//! started as a known application server (`web`). Its protocol is not checked.
+//! started as a known application server (`web`). The program's protocol is not checked.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -17,9 +17,9 @@ use crate::discover::web::{application_server, is_proxy, is_web_server, known_as
 /// Programs that pass a listening socket on to the program that will use it, and also keep the socket open.
 const ACTIVATORS: [&str; 2] = ["systemd", "init"];
 
-/// Returns the servers of this kind, without those in `known`, which were recognised by their programs. `glimpses` has
-/// the connections that were opened and closed since an earlier survey, and `earlier` the servers that this survey
-/// found.
+/// Returns the applications that answer HTTP behind a web server, without the servers in `known`, which were recognised
+/// by their programs. `glimpses` has the connections that were opened and closed since an earlier survey, and `earlier`
+/// has the servers that this earlier survey found.
 pub(crate) fn upstreams(
     processes: &[Process],
     known: &[Server],

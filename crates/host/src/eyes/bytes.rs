@@ -192,8 +192,8 @@ impl Loaded {
 }
 
 impl Bytes {
-    /// Passes the items that have arrived since the last call to `each`, after waiting for at most `wait`. Returns
-    /// false if there were no items.
+    /// Passes to `each` the items that have arrived since this function was last called. Waits for at most `wait`.
+    /// Returns false if there were no items.
     ///
     /// # Errors
     /// The kernel's error, or an error that `each` returns.

@@ -1,4 +1,5 @@
-//! Loads and attaches programs; used for both objects for the kernel. Called by `eyes` and `eyes::bytes`.
+//! Loads and attaches the programs of both object files: the one that counts requests, and the one that reads bytes.
+//! Called by `eyes` and `eyes::bytes`.
 
 use std::io::Read as _;
 
@@ -35,8 +36,9 @@ pub(super) fn admitted<'a>(
     Ok(programs)
 }
 
-/// Attaches the programs to their tracepoints. Existing connections are listed before and after this. Therefore no old
-/// connection counts as a new one, and no connection is counted if looptax would have to guess its ends.
+/// Attaches the programs to their tracepoints. Existing connections are listed before and after the programs are
+/// attached. Therefore no old connection counts as a new one, and no connection is counted if looptax would have to
+/// guess its ends.
 pub(super) fn attach<'a>(programs: &mut Ebpf, names: impl IntoIterator<Item = &'a str>) -> Result<(), Refused> {
     list_what_is_there(programs)?;
     for name in names {

@@ -38,8 +38,8 @@ const OF_ONE_END: (&str, &str) = ("sent", "sock_send_length");
 pub enum Reach {
     /// Connections with both ends on this machine.
     Here,
-    /// Also connections whose other end is on another machine, or behind an address that is rewritten. Counting then
-    /// costs more for each request.
+    /// Also connections whose other end is on another machine, or behind an address that is rewritten. With this
+    /// variant, counting costs more for each request.
     Elsewhere,
 }
 
@@ -290,11 +290,12 @@ impl Eyes {
     }
 }
 
-/// Whether the process that started at `started_ns` has ended; in ns of the clock that continues while the machine
-/// sleeps.
+/// Whether the process that started at `started_ns` has ended. `started_ns` is in ns, on the clock that continues while
+/// the machine sleeps.
 fn has_ended(pid: u32, started_ns: u64) -> bool {
     match stat(pid) {
-        // If only the pid was noted, or looptax's clock has another origin, the existence of the pid has to be enough.
+        // If only the pid was noted, or looptax's clock has another origin, the start times cannot be compared. The
+        // process then counts as running as long as its pid exists.
         Some(stat) => started_ns != 0 && !is_in_time_namespace() && stat.start_ticks != started_ns / NS_PER_TICK,
         None => !std::fs::exists(format!("/proc/{pid}")).unwrap_or(true),
     }

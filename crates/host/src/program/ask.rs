@@ -159,7 +159,8 @@ impl Subject {
         let mut texts = (Vec::new(), Vec::new());
         let n_steps = ask.within.as_micros().div_ceil(STEP.as_micros());
         for _ in 0..n_steps {
-            // The status is read before the pipes, so that the last bytes that the program wrote are read after it.
+            // The status is read before the pipes, so that the last bytes of an ended program are still read from the
+            // pipes.
             let has_ended = has_ended(running).map_err(failed)?;
             let mut n_read = children::drain(output.as_mut(), &mut texts.0, MOST_BYTES + 1).map_err(failed)?;
             n_read += children::drain(errors.as_mut(), &mut texts.1, MOST_BYTES + 1).map_err(failed)?;

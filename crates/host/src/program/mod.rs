@@ -2,10 +2,10 @@
 //! a process runs, as the process's user.
 //!
 //! A program gets no more rights than the owner of the process has, and none of looptax's capabilities, terminal,
-//! descriptors or environment. It is ended with its process group when its time is over. A program that root runs is
-//! also supervised (`supervise`): it cannot read files that users other than root can change, and it changes nothing on
-//! the machine. Programs that looptax starts for itself are checked by [`trusted_program`]. Called by the rooms that
-//! get information from web servers and start servers; knows no program by name.
+//! descriptors or environment. The program is ended, together with its process group, when its time is over. A program
+//! that root runs is also supervised (`supervise`): it cannot read files that users other than root can change, and it
+//! changes nothing on the machine. Programs that looptax starts for itself are checked by [`trusted_program`]. Called
+//! by the rooms that get information from web servers and start servers; knows no program by name.
 
 mod ask;
 mod child;

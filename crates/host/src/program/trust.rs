@@ -54,7 +54,7 @@ pub(super) struct Held {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Rules {
     /// Whether a folder like `/tmp`, in which every user may write but only owners may delete, is accepted if root owns
-    /// it. Not for programs, which may load other files from their folder.
+    /// it. Not set for programs, because a program may load other files from its folder.
     pub(super) sticky_counts: bool,
     /// The process to which `/proc/self` refers. If `None`, all of `/proc` is refused.
     pub(super) own: Option<u32>,

@@ -92,8 +92,8 @@ impl<'a> Near<'a> {
         servers.find(|it| is_one(it) && listens_for(&it.endpoints, address, self.network))
     }
 
-    /// Returns the server to which this address leads, with the endpoints at which its clients connect: those of a
-    /// container's proxy in place of the server's own ports.
+    /// Returns the server to which this address leads, with the endpoints at which its clients connect. For a server in
+    /// a container, these are the endpoints of the container's proxy instead of the server's own ports.
     pub(crate) fn server_with_its_proxy(self, address: &Address) -> Option<Server> {
         let behind = |(published, server): Behind<'_>| {
             let sockets = server.endpoints.iter().filter(|it| it.tcp().is_none());
@@ -180,7 +180,8 @@ pub(crate) fn assumed(address: &Address, given: Option<&Path>) -> Option<SocketO
     }
 }
 
-/// Explains why the usual socket is used: from what looptax sees of the port, if it saw no server of this kind there.
+/// Explains why the usual socket is used if looptax saw no server of this kind on the port. The explanation contains
+/// what looptax sees of the port.
 pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     let ip = own_address(host.unwrap_or("localhost"));
     let own = looptax_host::discover::process(std::process::id());

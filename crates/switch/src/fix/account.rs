@@ -137,8 +137,8 @@ impl AccountFix {
         &self.by_hand
     }
 
-    /// Runs the statements, and records each in the journal first. If the server refuses one, undoes the statements
-    /// before it.
+    /// Records each statement in the journal, and then runs it. If the server refuses a statement, undoes the
+    /// statements before it.
     ///
     /// # Errors
     /// [`FixError::Refused`]; [`FixError::NotAsBefore`] if a statement could not be undone; [`FixError::Switch`] for
@@ -205,8 +205,8 @@ impl Prepared {
     }
 }
 
-/// Returns the statements about an account and its TLS from those points that show that a login would fail; for each,
-/// whether it affects only the socket.
+/// Returns the statements about an account and its TLS from the points which show that a login would fail. Each
+/// statement comes with a flag: whether it affects only the socket.
 fn statements(points: &[Point]) -> Vec<(&str, bool)> {
     let codes = [PointCode::AccountMissing, PointCode::RightsMissing, PointCode::AccountDemandsTls];
     let is_meant = |point: &&Point| point.outcome == Outcome::Fail && codes.contains(&point.code);

@@ -1,4 +1,5 @@
-//! Adds a line to PostgreSQL's `pg_hba.conf` that admits the client over the socket, and makes the server read it.
+//! Adds a line to PostgreSQL's `pg_hba.conf` that admits the client over the socket, and makes the server read the
+//! line.
 //!
 //! The file is treated like any file of a switch: it keeps its owner and mode, and there are a journal and an undo.
 //! With an administrator's login, the server checks the rules before it loads them. Without such a login, root makes
@@ -198,7 +199,8 @@ fn postmaster_pid(data: &Path) -> Option<u32> {
     lock.lines().next()?.trim().parse().ok()
 }
 
-/// Opens the process to signal. It is held open, so that its pid cannot become another process's pid.
+/// Opens the process that looptax will signal. The process is held open, so that its pid cannot become another
+/// process's pid.
 fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
     let failed = |why: &str| FixError::Reload { path: data.to_owned(), why: why.to_owned() };
     let pid = postmaster_pid(data).ok_or_else(|| failed("looptax does not know the server's process"))?;
@@ -214,7 +216,8 @@ fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
         .ok_or_else(|| failed("the server does not run"))
 }
 
-/// Returns an error for rules that the server would reject, according to its own report on the file at present.
+/// Returns an error for rules that the server would reject, according to the server's own report on the file at
+/// present.
 fn look_through(admin: Option<&Address>, path: &Path) -> Result<(), FixError> {
     let Some(admin) = admin else { return Ok(()) };
     refuse_errors(&mut log_in(admin)?, path)

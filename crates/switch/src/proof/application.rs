@@ -24,7 +24,7 @@ impl Kin {
             Home::Elsewhere => None,
         };
         Self {
-            // If the program was upgraded in the meantime, the kernel adds this suffix; it still is the same program.
+            // If the program was upgraded in the meantime, the kernel adds this suffix; the program is still the same.
             program: process.program.as_deref().map(|it| {
                 let name = it.to_string_lossy();
                 PathBuf::from(name.trim_end_matches(" (deleted)"))
@@ -40,8 +40,8 @@ impl Kin {
 pub struct Application {
     kin: Vec<Kin>,
     pids: BTreeSet<u32>,
-    /// Processes that were seen to use the server themselves. Their master process does not use it, and may run as
-    /// root.
+    /// Processes that were seen to use the server themselves. The master process of these processes does not use the
+    /// server, and may run as root.
     users_of_server: BTreeSet<u32>,
     uids: BTreeSet<u32>,
     /// Processes that have the same interpreter and user as the application, but run another program.
@@ -124,8 +124,8 @@ impl Application {
         self.titles.insert(title(process));
     }
 
-    /// Adds the workers of the processes that were added, and the workers of their master process. A process like them
-    /// that runs separately belongs to another application.
+    /// Adds the workers of the processes that were added, and the workers of their master process. If a process like
+    /// these runs separately, it belongs to another application.
     pub fn know_the_others(&mut self) {
         let known: Vec<Process> = { self.pids.iter() }.filter_map(|pid| process(*pid)).collect();
         let mut family = Vec::new();
@@ -296,7 +296,7 @@ pub(super) fn named(process: Option<&Process>) -> String {
 }
 
 /// Returns the words that distinguish programs with the same interpreter: the first words of the command line, without
-/// digits, because workers have their number there.
+/// digits, because the command line of a worker may contain the worker's number.
 fn title(process: &Process) -> String {
     let words = process.arguments().into_iter().take(2).collect::<Vec<_>>().join(" ");
     words.chars().filter(|it| !it.is_ascii_digit()).collect()

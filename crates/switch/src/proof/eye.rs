@@ -109,7 +109,7 @@ pub(super) fn log_in(address: &Address, endpoint: &Endpoint, limits: Limits) -> 
     Conversation::open_as_wanted(address.protocol, endpoint, &login, sealing, limits).map_err(|error| error.to_string())
 }
 
-/// Whether the account can log in with only one plugin, and the server never offers TLS, on MySQL or MariaDB. An
+/// For MySQL and MariaDB: whether the account can log in with only one plugin, and the server never offers TLS. An
 /// account may read its own definition.
 fn is_only_method(conversation: &mut Conversation) -> bool {
     let offers_none = conversation.offers_tls() == Some(false);

@@ -38,8 +38,8 @@ pub(super) fn most_login_turns(
         Protocol::Postgres => {
             let of_method = method.map_or(MOST_OF_METHOD, turns_of);
             let most = n_opened * if has_libpq == Some(true) { of_method } else { of_method + 2 };
-            // A process that ended before looptax saw it may have been a short command that uses libpq. It sends no
-            // further turns.
+            // A process that ended before looptax saw it may have been a short command that uses libpq. Such a command
+            // sends no further turns.
             let is_over = has_libpq.is_none() && counted.client.as_ref().is_some_and(|it| it.has_ended);
             Some(if is_over { most.min(counted.counts.n_turns()) } else { most })
         }
@@ -81,9 +81,9 @@ fn has_logins(protocol: Protocol) -> bool {
 }
 
 impl Seen {
-    /// Returns the number of connections over the socket, derived from the server's count: all connections, less those
-    /// that the kernel saw over TCP, and less refused ones. The number is not usable, and 0 is returned, if the kernel
-    /// may have missed connections over TCP.
+    /// Returns the number of connections over the socket, derived from the server's count: all connections, minus those
+    /// that the kernel saw over TCP, and minus the refused connections. If the kernel may have missed connections over
+    /// TCP, the number is not usable, and 0 is returned.
     pub(super) fn n_counted_over_socket(&self) -> u64 {
         let is_known = (self.n_over_socket > 0 || self.is_tcp_seen_whole) && self.held.is_empty();
         let is_countable = is_known && self.n_over_tcp < MOST_COUNTED;
@@ -141,8 +141,8 @@ impl Seen {
         }
     }
 
-    /// Whether the application connected and disconnected although the server, which counts every client that it
-    /// admits, cannot have counted any client in that time.
+    /// Whether the application connected and disconnected, but the server cannot have counted any client in that time.
+    /// The server counts every client that it admits.
     pub(super) fn is_wholly_refused(&self) -> bool {
         let counts_who_is_in = self.protocol == Some(Protocol::Postgres) && !self.is_unknown;
         let has_come = self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED);
@@ -161,8 +161,9 @@ impl Seen {
         is_known && self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED && is_no_more(it))
     }
 
-    /// Whether the server admitted the client, if there are only the server's counts: judged by the connections that
-    /// are left after all known ones. This proves something only if no other client connects.
+    /// Whether the server admitted the client, if there are only the server's counts: judged by the number of
+    /// connections that is left when all known connections are subtracted. This proves something only if no other
+    /// client connects.
     fn is_let_in_by_rest(&self) -> bool {
         let is_alone = self.strangers.is_empty() && !self.is_looptax_about;
         let rest = self.n_counted_over_socket();
@@ -228,7 +229,7 @@ mod tests {
         };
         assert!(!holds(&with(Protocol::Postgres, Some(asks(6, Some(6)))), 3));
         assert!(holds(&with(Protocol::Postgres, Some(asks(7, Some(6)))), 3));
-        // Without the kernel's count, only a server that admits every client counts as having admitted this one.
+        // Without the kernel's count, only a server that admits every client counts as having admitted this client.
         assert!(!holds(&with(Protocol::Postgres, None), 3));
         assert!(holds(&with(Protocol::Memcached, None), 3));
         assert!(!holds(&with(Protocol::Memcached, Some(asks(0, None))), 3));

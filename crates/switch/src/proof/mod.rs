@@ -121,7 +121,7 @@ pub trait Proof {
     fn old_files_are_back(&mut self, _limit: Option<Duration>) {}
 
     /// Returns the command that reloads the old files, adapted to the processes that run at present: an earlier reload
-    /// may have replaced them.
+    /// may have replaced the processes.
     fn reload_now(&self, _idx: usize, line: &Line) -> Line {
         line.clone()
     }

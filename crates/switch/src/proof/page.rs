@@ -39,7 +39,7 @@ pub struct Page {
     patience: Duration,
     /// The time limit for each whole request.
     whole: Duration,
-    /// Whether two requests gave different numbers of lines. Then only the page's status and size are compared.
+    /// Whether two requests gave different numbers of lines. If so, only the page's status and size are compared.
     is_unsteady: bool,
 }
 

@@ -8,12 +8,13 @@ use std::time::Duration;
 use looptax_model::dsn::Protocol;
 use looptax_model::record::StepCode;
 
-/// How long the application may neither open nor have a connection over TCP before it counts as moved.
+/// How long the application must neither open nor have a connection over TCP before the application counts as moved.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
-/// How long a refusal has to last before it counts: a server may refuse clients while it or they restart.
+/// How long a refusal has to last before it counts: a server may refuse clients while the server or the clients
+/// restart.
 const MAY_BE_REFUSED: Duration = Duration::from_secs(5);
 /// The smallest count of connections by the server that proves something. A smaller count may be looptax's own login,
-/// counted late.
+/// which the server counted late.
 pub(super) const FEWEST_COUNTED: u64 = 2;
 
 /// Counts of some processes' requests over the socket, from the kernel.
@@ -22,11 +23,11 @@ pub(super) struct Asks {
     pub(super) n_opened: u64,
     /// The number of requests that were answered.
     pub(super) n_turns: u64,
-    /// How many of `n_turns` can belong to logins at most, if the server refused all logins; `None` if this is not
-    /// known.
+    /// The maximum number of `n_turns` that can belong to logins, if the server refused all logins; `None` if this is
+    /// not known.
     pub(super) of_logins: Option<u64>,
-    /// How many of `n_turns` belong to logins at least, if each connection logs in; `None` if the login method is not
-    /// known.
+    /// The minimum number of `n_turns` that belong to logins, if each connection logs in; `None` if the login method is
+    /// not known.
     pub(super) of_whole_logins: Option<u64>,
 }
 
@@ -54,14 +55,14 @@ pub(super) struct Seen {
     pub(super) unasked: Option<String>,
     /// The application's requests over the socket; `None` if looptax may not count in the kernel.
     pub(super) by_kernel: Option<Asks>,
-    /// `by_kernel` as it was at the second-to-last time when the server was asked for its counts.
+    /// `by_kernel` as it was at the second-to-last time when looptax asked the server for its counts.
     pub(super) asked_before: Asks,
     /// The connections that any program opened over any transport, counted by the kernel. Counting begins before the
-    /// files are written, because the server may count a client late that was just connecting.
+    /// files are written, because the server may be late to count a client that was just connecting.
     pub(super) n_opened_by_all: u64,
     /// How many of `n_opened_by_all` are not the application's.
     pub(super) n_opened_by_others: u64,
-    /// The largest number of sessions over the socket that the server listed at one time, less other programs'
+    /// The largest number of sessions over the socket that the server listed at one time, minus other programs'
     /// connections to the socket. At least this many sessions were the application's.
     pub(super) n_listed: u64,
     /// Whether nothing identifies the application, so that any client may belong to it.
@@ -78,7 +79,7 @@ pub(super) struct Seen {
     pub(super) n_lasting_of_application: u64,
     /// The processes that made these connections, as far as looptax saw them.
     pub(super) over_socket: BTreeSet<String>,
-    /// The connections to the socket that were opened since the file was written and are open at present, less the
+    /// The connections to the socket that were opened since the file was written and are open at present, minus the
     /// sessions that the server lists for the account.
     pub(super) n_not_listed: u64,
     /// Other programs that connected to the socket, and that looptax knows are not the application.
@@ -90,7 +91,7 @@ pub(super) struct Seen {
     /// The number of connections that the server counted; `None` if the server does not count.
     pub(super) n_counted: Option<u64>,
     /// The largest number of connections since the start that the server can have counted. `n_counted` may be smaller,
-    /// because the server may count some connections late that were opened before.
+    /// because it leaves out earlier connections that the server may have counted late.
     pub(super) n_counted_at_most: Option<u64>,
     /// Whether, before anything was written, the kernel saw every connection that the server counted. If so, a
     /// connection that the kernel does not see over TCP came over another transport.
@@ -209,8 +210,8 @@ impl Seen {
         is_last.then(|| self.at_the_end())
     }
 
-    /// Returns the processes that opened a TCP connection after the application was reloaded, or that opened one since
-    /// the start and still hold it.
+    /// Returns the processes that opened a TCP connection after the application was reloaded, or that opened a TCP
+    /// connection since the start and still hold it.
     fn still_over_tcp(&self) -> BTreeSet<&str> {
         let still = { self.over_tcp.iter() }.filter(|it| it.is_open || it.at >= self.reloaded);
         still.map(|it| &*it.who).collect()

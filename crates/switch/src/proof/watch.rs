@@ -35,7 +35,7 @@ pub struct Watch {
     known_tcp: BTreeSet<(SocketAddr, SocketAddr)>,
     known_inodes: BTreeSet<u64>,
     known_sessions: BTreeSet<u64>,
-    /// The inodes of the application's connections to the socket since counting began; then looptax's own.
+    /// Inodes of connections to the socket since counting began: the application's, and (`our_inodes`) looptax's own.
     own_inodes: BTreeSet<u64>,
     our_inodes: BTreeSet<u64>,
     /// The connections over the socket that the server lists, and those that are open, each with its first look.
@@ -213,7 +213,7 @@ impl Watch {
     /// Determines, from connections before anything is written, whether the kernel sees every connection that the
     /// server counts.
     ///
-    /// Connections that stay open need no count. If there were short connections before, this waits for one.
+    /// Connections that stay open need no count. If there were short connections before, waits for a short one.
     pub fn calibrate(&mut self) {
         let begun = Since::now();
         loop {
@@ -272,7 +272,7 @@ impl Watch {
 
     pub fn tick(&mut self) {
         let now = self.start.elapsed();
-        // The server's count is read before the look, so that a connection between the two is seen, but not counted.
+        // The server's count is read before the look: a connection that is opened in between is seen, but not counted.
         if self.counted.elapsed() >= BETWEEN_COUNTS {
             self.count();
         }
@@ -297,7 +297,7 @@ impl Watch {
     }
 
     fn count(&mut self) {
-        // A login that was started before the previous count has been counted by now, if that is long enough ago.
+        // If the previous count is old enough, every login that was started before that count has been counted by now.
         if self.counted.elapsed() >= BETWEEN_COUNTS {
             self.seen.asked_before = std::mem::replace(&mut self.asked_then, self.seen.by_kernel.unwrap_or_default());
         }
@@ -519,7 +519,7 @@ impl Watch {
     }
 
     /// Returns how many sessions over the socket must be the application's. Counts the sessions that the server has
-    /// listed since an earlier look, less other programs' connections in all that time: a session that the server
+    /// listed since an earlier look, minus other programs' connections in all that time: a session that the server
     /// listed before and after looptax read the kernel's list was open in between, and belongs to some process.
     fn n_listed_alone(&self) -> u64 {
         let is_others = |it: &u64| !self.own_inodes.contains(it) && !self.our_inodes.contains(it);

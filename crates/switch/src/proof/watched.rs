@@ -30,8 +30,8 @@ pub struct Watched {
 }
 
 impl Watched {
-    /// Returns those programs that may read the file; if none may, returns all. Other programs with the same account
-    /// have their own files.
+    /// Returns the programs that may read the file; if no program may read it, returns all programs. Other programs
+    /// with the same account have their own files.
     pub(super) fn readers_of<T>(&self, all: Vec<T>, process: impl Fn(&T) -> &Process) -> Vec<T> {
         let (readers, others): (Vec<_>, Vec<_>) = all.into_iter().partition(|it| self.may_be_read_by(process(it)));
         if readers.is_empty() { others } else { readers }

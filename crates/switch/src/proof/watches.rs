@@ -22,7 +22,7 @@ const ON_THE_WAY_IN: Duration = Duration::from_secs(1);
 pub struct Watches {
     /// One watch for each server and account.
     pub all: Vec<Watch>,
-    /// Whether a connection moves that has no watch, because it is a container's connection.
+    /// Whether some connection that moves has no watch, because it is a container's connection.
     pub has_unwatched: bool,
     /// The kernel's count of requests, which begins when a person has agreed to the move.
     counter: Option<Counter>,

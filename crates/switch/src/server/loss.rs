@@ -2,9 +2,9 @@
 
 use looptax_bench::path::{BeforeRestart, Saved};
 
-/// Returns at least one sentence. `n_seen` is the number of connections that the kernel shows. `keeps_appending` is
-/// false if nothing shows that the server will read its append-only file after a restart: the file may have been
-/// switched on only while the server ran.
+/// Returns the description, which has at least one sentence. `n_seen` is the number of connections that the kernel
+/// shows. `keeps_appending` is false if nothing shows that the server will read its append-only file after a restart:
+/// the file may have been switched on only while the server ran.
 pub(super) fn words(asked: &BeforeRestart, n_seen: usize, port: u16, keeps_appending: bool) -> Vec<String> {
     let mut words = vec![match n_seen {
         0 => "no connection to the server is open now".to_owned(),

@@ -37,7 +37,8 @@ pub(super) enum Meets<'a> {
     There(Box<Meeting<'a>>),
     /// One file is a server's own, and the connections in the other file already use a socket.
     OnSocket,
-    /// One file is a server's own, but no connection in the other file leads to a server that was seen to read it.
+    /// One file is a server's own, but no connection in the other file leads to a server that was seen to read the
+    /// first file.
     Apart(Failure),
     NoServersFile,
 }

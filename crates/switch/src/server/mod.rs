@@ -38,12 +38,12 @@ use meeting::{Meeting, Meets};
 use others::Others;
 use proof::ServerSide;
 
-/// Plans the switch of two files of which one is a server's own; `None` if neither is. If the server has a socket and
-/// its own file stays unchanged, `plain` plans the switch of only the application's file.
+/// Plans the switch of two files, if one of them is a server's own file; otherwise returns `None`. If the server has a
+/// socket and its own file stays unchanged, `plain` plans the switch of only the application's file.
 ///
 /// # Errors
-/// If one file is a server's own, but no connection in the other leads to a server that was seen to read it; if there
-/// is no suitable path for the socket; and the errors of planning an application's file.
+/// If one file is a server's own, but no connection in the other file leads to a server that was seen to read the
+/// server's file; if there is no suitable path for the socket; and the errors of planning an application's file.
 pub(crate) fn look_at<'a>(
     wish: Wish<'a>,
     other: &'a Path,
@@ -176,8 +176,8 @@ fn commands(server: &Server, joins: Option<&Joins>, restart: &str) -> ServerComm
 }
 
 /// Returns a point if looptax does not know the application's user, or which of the connected programs is the
-/// application: a wrong program would lose its server, or would get rights to the socket. For a server with accounts,
-/// the account shows which connections are the application's.
+/// application. If looptax chose a wrong program, that program would lose its server, or would get rights to the
+/// socket. For a server with accounts, the account shows which connections are the application's.
 fn whose(
     wish: Wish<'_>,
     owner: Option<u32>,

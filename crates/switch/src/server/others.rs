@@ -20,8 +20,8 @@ pub(super) struct Others {
 
 impl Others {
     /// Finds the other programs. If a server does not report accounts, every client may belong to the application. In
-    /// that case, if the clients are several programs and the caller passed none in `named`, all of them count as
-    /// others.
+    /// that case, if the clients are several programs and the caller passed no process in `named`, all clients count as
+    /// other programs.
     pub(super) fn find(server: &Server, applications: &[&Application], named: Option<u32>, survey: &Survey) -> Self {
         let mut found = Self::default();
         let is_one = named.is_some() || applications.iter().all(|it| it.kin().len() < 2);

@@ -18,7 +18,8 @@ use crate::proof::{Application, Judged, Proof, Watches};
 use crate::step::{step, stopped};
 
 const PAUSE: Duration = Duration::from_millis(20);
-/// How long looptax waits for the socket's permissions: a server creates its socket first, and then sets them.
+/// How long looptax waits for the socket's permissions: a server creates its socket first, and then sets the
+/// permissions.
 const RIGHTS_WITHIN: Duration = Duration::from_secs(3);
 /// The pause between two inspections of the server's clients.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(700);

@@ -42,7 +42,8 @@ impl Eyes {
         eyes
     }
 
-    /// Finds the process that listens on the socket again, and its endpoints, because a reload changes them.
+    /// Looks up again which process listens on the socket, and the endpoints of the process, because a reload changes
+    /// them.
     pub(super) fn refresh(&mut self, socket: &Path) {
         if let Some(found) = self.on(socket) {
             self.sides.back_master = found;
@@ -128,7 +129,7 @@ fn ports(sides: &Sides, tcp: SocketAddr) -> Vec<Endpoint> {
     found
 }
 
-/// Returns the outlook on the endpoints of the server behind, and on the port: after the port is closed, the kernel
+/// Returns an `Outlook` for the endpoints of the server behind, and for the port: after the port is closed, the kernel
 /// still lists its connections of the last minute.
 fn outlook(sides: &Sides, ports: &[Endpoint]) -> Outlook {
     let pool = &sides.back_master;

@@ -236,7 +236,7 @@ impl Looking<'_> {
         let is_kernels = somaxconn(own.master).is_some_and(|most| now >= most || longer.is_some() && most < n);
         if is_kernels && self.is_limit {
             // This is only a note: the web server may open this many connections, but nothing shows that it ever does,
-            // and over TCP they would have to wait too.
+            // and over TCP these connections would have to wait too.
             point.outcome = Outcome::Note;
         }
         if !is_new && !is_kernels {

@@ -249,7 +249,7 @@ mod tests {
         let both = "server 203.0.113.7:8000; server 127.0.0.1:8000;";
         check(both, "0.0.0.0:8000", Some("127.0.0.1:8000"));
         check("server 203.0.113.7:8000;", "0.0.0.0:8000", None);
-        // If one address is the same, it is preferred to an address with only the same port.
+        // An address that is the same in both files is preferred to an address of which only the port is the same.
         let own = "server 127.0.0.2:8000; server 127.0.0.1:8000;";
         check(own, "127.0.0.1:8000", Some("127.0.0.1:8000"));
     }

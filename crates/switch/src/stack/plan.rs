@@ -212,7 +212,7 @@ fn planned(
 }
 
 impl Planned {
-    /// Decides the connection's fate from the findings about both programs.
+    /// Decides from the findings about both programs what happens to the connection.
     fn decide(&mut self, found: &Found) {
         let has = |outcome| found.points.iter().any(|it| it.outcome == outcome);
         let moves = self.found.moves.first().is_some_and(Option::is_some);

@@ -26,7 +26,7 @@ use crate::line::{Commands, Line};
 use crate::proof::{Judged, Page, Proof};
 use crate::step::{step, stopped};
 
-/// For this long, the page has to be as before and no connection may be made to the port, before the proof counts.
+/// How long the page has to be as before, without any connection to the port, before the proof counts.
 const STEADY: Duration = Duration::from_secs(2);
 /// How long looptax waits for a program after a command has made it read its files.
 const TAKEN: Duration = Duration::from_secs(10);

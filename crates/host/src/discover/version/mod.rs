@@ -47,7 +47,7 @@ impl Versions {
         Self { known: HashMap::new(), n_bytes_left: MOST_BYTES_PER_LOOK }
     }
 
-    /// Returns the kind of server that a process really is, according to its program, and its version.
+    /// Returns the kind of server that a process really is, according to its program, and the server's version.
     pub(crate) fn of(&mut self, kind: Kind, process: &Process) -> Known {
         let (kind, version) = self.of_program(kind, process);
         let version = version.or_else(|| {
@@ -73,7 +73,7 @@ impl Versions {
         let budget = self.n_bytes_left;
         let read = move || read(kind, &path, &file, now, budget);
         let Some((known, n_read)) = in_time(PATIENCE, Box::new(read)) else {
-            // No other program is read, because the user might have to wait again.
+            // After a timeout, no further program is read, because the user might have to wait again.
             self.n_bytes_left = 0;
             return (kind, None);
         };

@@ -34,7 +34,7 @@ pub struct Around<'a> {
     pub n_connections: Option<u32>,
 }
 
-/// Checks a connection of a file or an environment. Also returns the socket that its lines to change contain.
+/// Checks a connection of a file or an environment. Also returns the socket that is in the lines to change.
 pub(super) fn found(
     looked: &Looked,
     found: &Found,
@@ -161,9 +161,9 @@ fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, a
     }
 }
 
-/// Adds the lines for the socket that a failing configuration contains or that its server has, and a point on whether
-/// the client reaches this socket. `switch` does not write these lines, because no connection proves them. Adds no
-/// lines for a guessed socket.
+/// For a failing configuration, adds the lines that set a socket, and a point on whether the client reaches this
+/// socket. This is the socket that the configuration contains, or the socket of its server. `switch` does not write
+/// these lines, because no connection proves them. Adds no lines for a guessed socket.
 fn mend(answer: &mut CheckedConnection, found: &Found, around: Around<'_>) {
     let Some(address) = &found.address else {
         return;
@@ -191,8 +191,8 @@ fn is_absent(path: &Path) -> bool {
     matches!(read::look_at_link(path), Ok(None))
 }
 
-/// Returns the point about a socket that lines in the server's own file will create: its access rights can be checked
-/// only when it exists.
+/// Returns the point about a socket that lines in the server's own file will create: the socket's access rights can be
+/// checked only when the socket exists.
 fn to_be_made(path: &Path) -> Point {
     let what = format!("{} does not exist yet: the lines below create it", path.display());
     let point = Point::new(Topic::Socket, PointCode::SocketMissing, Outcome::Unknown, what, "looked at the path");
@@ -217,8 +217,8 @@ pub(super) fn unasked(looked: &Looked, found: &Found) -> CheckedConnection {
     }
 }
 
-/// Returns the lines to change if looptax cannot try the socket. A socket that was neither seen nor passed gets no
-/// lines.
+/// Returns the lines to change if looptax cannot try the socket. No lines are returned for a socket that looptax has
+/// not seen and the caller has not passed.
 fn unspoken_changes(found: &Found, address: &Unspoken, around: Around<'_>) -> Vec<Change> {
     let seen = unspoken::find(address, around.socket, around.near).ok();
     let Some(socket) = seen.filter(|it| !it.is_guess && !it.is_candidate) else {
@@ -279,7 +279,7 @@ fn transport(found: &Found) -> Point {
     }
 }
 
-/// Checks a server to which a process is connected and of which only the address is known.
+/// Checks a server to which a process is connected. Only the server's address is known.
 pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> Result<CheckedConnection, Failure> {
     let what = "the process is connected over TCP; looptax does not know which file sets this";
     let next = format!(
@@ -310,7 +310,7 @@ pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> 
 }
 
 /// Checks whether the client reaches the socket that it already uses. A driver's own configuration decides which socket
-/// `localhost` means; looptax checks the usual one.
+/// `localhost` means; looptax checks the usual socket.
 fn look_at_the_socket(
     answer: &mut CheckedConnection,
     found: &Found,

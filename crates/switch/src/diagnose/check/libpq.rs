@@ -1,7 +1,7 @@
 //! Adds the parameters that libpq adds to an address: those of a service, and those in environment variables.
 //!
-//! If the caller passed a process, its environment counts, as it does for libpq. looptax's own environment differs from
-//! the application's, so a variable in it only gives a note.
+//! If the caller passed a process, the environment of that process counts, as it does for libpq. looptax's own
+//! environment differs from the application's, so a variable in looptax's own environment only leads to a note.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ use super::sources;
 
 type Pairs = Vec<(String, String)>;
 
-/// The folder in which libpq looks last for the service file, unless `PGSYSCONFDIR` gives another one.
+/// The folder in which libpq looks last for the service file, unless `PGSYSCONFDIR` gives another folder.
 ///
 /// # Source
 /// `pg_config --sysconfdir` of Debian's packages.

@@ -170,8 +170,8 @@ fn file_for_folder(address: &Address) -> Option<Point> {
     Some(point.with_next(format!("write the folder: {}", path.parent()?.display())))
 }
 
-/// Returns the host's address for TCP, or as the error a failing point if the host is another machine. With
-/// `has_socket`, every plain IP address is accepted, because the address may belong to a container.
+/// Returns the host's address for TCP. If the host is another machine, the error is a failing point. With `has_socket`,
+/// every plain IP address is accepted, because the address may belong to a container.
 fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
     let host = address.host.as_deref().unwrap_or("localhost");
     let bare = host.trim_start_matches('[').trim_end_matches(']');

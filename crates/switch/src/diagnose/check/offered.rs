@@ -96,7 +96,7 @@ fn writes(command: &str, condition: &str) -> String {
     format!("`{command}` writes both sides{condition}; --dry-run shows the changes")
 }
 
-/// Returns the command without an application's name for `--as`, if it writes one of these connections.
+/// Returns the command without an application's name for `--as`, if this command writes one of these connections.
 fn plainly(own: &[Shared<'_>], looked: &Looked, plain: &str) -> Option<String> {
     own.iter().any(|it| is_moved(*it, looked)).then(|| writes(plain, ""))
 }

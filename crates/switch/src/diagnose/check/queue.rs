@@ -131,9 +131,9 @@ pub(crate) struct ToBeMade<'a> {
 }
 
 impl ToBeMade<'_> {
-    /// Returns the point about the queue, and the queue length to write for this many connections. The queue has the
-    /// length in the server's file, else the length at the server's port. `None` if the length is not known, or need
-    /// not be written.
+    /// Returns the point about the queue, and the queue length to write for this many connections. The present length
+    /// is read from the server's file, or else taken from the queue at the server's port. If the present length is not
+    /// known, both results are `None`; the length to write is also `None` if it need not change.
     pub(crate) fn queue(&self, counted: Option<&Count>) -> (Option<Point>, Option<u32>) {
         let Self { server, file, .. } = *self;
         let of_file = file.backlog(self.text).map(|it| (it, "read the server's file"));
@@ -164,7 +164,7 @@ impl ToBeMade<'_> {
 /// The queue length of a socket that a server's file creates.
 #[derive(Clone, Copy)]
 pub(crate) struct Length<'a> {
-    /// The argument of listen(2).
+    /// The present queue length: the argument of listen(2).
     pub(crate) now: u32,
     /// How looptax knows this length.
     pub(crate) how: &'a str,

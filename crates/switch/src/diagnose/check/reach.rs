@@ -37,8 +37,8 @@ pub fn reach(socket: &Path, client: &Client) -> Reach {
     };
     let first = told(client.pid);
     match client.pid {
-        // The client, a short command, has ended. The check continues with the rights of its user, in looptax's own
-        // folders.
+        // The client, a short command, has ended. The check continues with the rights of the client's user, in
+        // looptax's own folders.
         Some(pid) if matches!(first.end, End::Failed { .. }) && process(pid).is_none() => told(None),
         _ => first,
     }

@@ -91,7 +91,8 @@ struct Manner<'a> {
     follows: bool,
 }
 
-/// Returns the environment variables on which a file's connections depend, each with whether it sets a destination.
+/// Returns the environment variables on which a file's connections depend, and for each variable whether it sets a
+/// destination.
 ///
 /// # Errors
 /// If the process's environment cannot be read.
@@ -139,7 +140,7 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
 }
 
 /// Returns the connections of `config/database.php` that depend on variables of this Laravel `.env`, for kinds of
-/// servers for which looptax cannot edit the `.env` only. These connections replace those of the `.env`.
+/// servers for which an edit of the `.env` is not enough. These connections replace those of the `.env`.
 pub(super) fn laravel(dotenv: &Path, of_dotenv: &mut Looked) -> Option<Looked> {
     let is_dotenv = dotenv.file_name().is_some_and(|it| it == ".env");
     let root = dotenv.parent().filter(|_| is_dotenv && of_dotenv.neighbours.iter().any(|it| it == "artisan"))?;
@@ -248,8 +249,8 @@ fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files:
 }
 
 /// Returns the container to which a Compose file passes this file. The Compose file may be in the file's folder or a
-/// folder above. It has to belong to the file's owner, the folder's owner or root, because other users may write to
-/// folders such as `/tmp`. Returns `None` for the files of a running process, which has its own view.
+/// folder above. The Compose file has to belong to the file's owner, the folder's owner or root, because other users
+/// may write to folders such as `/tmp`. Returns `None` for the files of a running process, which has its own view.
 fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
     let is_ours = matches!(files, Files::Ours);
     let owner = files.owner(path)?;
@@ -261,8 +262,8 @@ fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
     })
 }
 
-/// Returns those texts that the table of applications looks for in other files of the folder, and that are in these
-/// files.
+/// The table of applications has texts to look for in other files of the folder. Returns the texts that these files
+/// contain.
 fn texts_beside(path: &Path, files: Files<'_>) -> Vec<String> {
     let mut read: BTreeMap<&str, Option<String>> = BTreeMap::new();
     let asked = app::texts_beside().iter().filter(|(file, text)| {
@@ -275,9 +276,9 @@ fn texts_beside(path: &Path, files: Files<'_>) -> Vec<String> {
     asked.map(|(file, text)| format!("{file}:{text}")).collect()
 }
 
-/// Returns the libraries of the project to which a file belongs. They are in the manifests of the nearest folder above
-/// the file that has any. Only manifests of the file's owner and of root count, because other users may write to
-/// folders such as `/tmp`.
+/// Returns the libraries of the project to which a file belongs. The libraries are listed in manifests; looptax reads
+/// those of the nearest folder above the file that has manifests. Only manifests of the file's owner and of root count,
+/// because other users may write to folders such as `/tmp`.
 fn libraries(path: &Path, owner: Option<u32>, files: Files<'_>) -> Vec<String> {
     let Some(owner) = owner else { return Vec::new() };
     let folders = path.ancestors().skip(1).take(MOST_LEVELS);
@@ -433,7 +434,8 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     Ok(looked)
 }
 
-/// Puts a value in double quotes. Inside them the reader treats only these two characters as special.
+/// Puts a value in double quotes. Inside the quotes, only these two characters have a special meaning for the code that
+/// reads the value.
 fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
@@ -494,7 +496,7 @@ impl Unseen {
     }
 }
 
-/// Returns a process's TCP connections within this machine whose process at the other end is not visible.
+/// Returns the TCP connections of a process within this machine, if looptax cannot see the process at the other end.
 pub(super) fn connected_to_unseen(pid: u32, survey: &Survey) -> Vec<Unseen> {
     let mut found: Vec<Unseen> = Vec::new();
     for listener in &survey.listeners {

@@ -189,7 +189,7 @@ impl Sources {
     /// Checks each connection. An open connection counts only if no file or environment contains it. Also returns
     /// whether `switch` would write at least one connection.
     pub fn check(&self, around: Around<'_>) -> Result<(Vec<CheckedConnection>, bool), Failure> {
-        // Several connections may lead to the same server, and looptax waits only once for a silent one.
+        // Several connections may lead to the same server, and looptax waits only once for a silent server.
         let _remembering = WaitOnce::begin();
         let mut answers = Vec::new();
         let mut known: Vec<&Address> = Vec::new();
@@ -348,7 +348,8 @@ impl Sources {
     /// If there is no application with the given name.
     pub(crate) fn by_text(file: &FileText<'_>, socket: Option<&Path>) -> Result<(Vec<Switchable>, Self), Failure> {
         let looked = sources::text_alone(file)?;
-        // The command is found by reading the file again, so this is done only if a part of the file is for containers.
+        // To find the command, looptax has to read the file again, so it looks for one only if a part of the file is
+        // for containers.
         let offers = OnceCell::new();
         let all = looked.reading.found.iter().map(|found| {
             let (mut checked, socket) = answer::by_text(&looked, found, socket);

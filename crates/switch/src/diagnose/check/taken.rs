@@ -27,7 +27,8 @@ pub(super) fn hide(checked: &mut CheckedConnection, found: &Found) {
     }
 }
 
-/// Sets the lines' numbers to those in their own files, and the connection's file to the file that contains it.
+/// Gives each line the number that it has in its own file, and sets the connection's file to the file that contains the
+/// connection.
 pub(super) fn locate(checked: &mut CheckedConnection, looked: &Looked) {
     let folder = Path::new(&looked.name).parent().unwrap_or(Path::new(""));
     let (own, line) = checked.line.map(|it| looked.whole.line(it)).unzip();

@@ -115,8 +115,8 @@ impl View<'_> {
         })
     }
 
-    /// Whether no other process was seen to open and close connections to that server. In this case the closed
-    /// connections belonged to this client.
+    /// Whether no process other than this link's client was seen to open and close connections to the link's server. In
+    /// this case the closed connections belonged to this client.
     fn is_only_passing(&self, link: &Link) -> bool {
         let mut links = self.survey.stack.links.iter();
         !links.any(|it| {

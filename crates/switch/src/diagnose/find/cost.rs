@@ -36,8 +36,8 @@ pub fn of_record(path: &Path) -> Result<Vec<CostSource>, Failure> {
     Ok(sources)
 }
 
-/// Loads the record at `path`, and judges again from the raw counts those comparisons from which a cost may come,
-/// because the record's own summary may differ from its counts. CPU time needs no latencies.
+/// Loads the record at `path`. For the comparisons that may give a cost, judges the raw counts again, because the
+/// record's own summary may differ from its counts. CPU time needs no latencies.
 fn judged(path: &Path) -> Result<Record, StoreError> {
     let mut record = load(path)?;
     for comparison in record.comparisons.iter_mut().filter(|it| is_fit(it)) {
@@ -88,7 +88,7 @@ pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
     found
 }
 
-/// Returns the costs in a record. If several comparisons measured the same requests, the first one counts.
+/// Returns the costs in a record. If several comparisons measured the same requests, the first comparison counts.
 pub fn cost_sources(record: &Record, source: &str) -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
     for comparison in record.comparisons.iter().filter(|it| is_fit(it)) {

@@ -16,8 +16,8 @@ use super::names::Names;
 use super::notes::{notes, sealed_notes};
 use super::rates::{Asked, Rates, cost, is_sealed, source_of};
 
-/// Lists the findings of the later survey. If there is an earlier survey, the list has rates, and if there also is a
-/// source of costs, it has costs. `counted` holds the kernel's counts between the two surveys, and `sealed` the
+/// Lists the findings of the later survey. If there is an earlier survey, the list has rates; if there is also a source
+/// of costs, the list has costs too. `counted` holds the kernel's counts between the two surveys, and `sealed` the
 /// encrypted connections that the kernel showed in that time.
 pub fn listing(
     earlier: Option<&Survey>,
@@ -201,7 +201,7 @@ fn found_client(
     }
 }
 
-/// Returns the server that the client itself is, or that started the client's process.
+/// Returns the server whose process is the client, or whose process started the client's process.
 fn server_of<'a>(peer: &Peer, survey: &'a Survey) -> Option<&'a Server> {
     let process = peer.process.as_ref()?;
     let mut servers = survey.servers.iter();

@@ -45,7 +45,7 @@ impl<'a> Graph<'a> {
         let mut found = Vec::new();
         let mut covered = BTreeSet::new();
         let all = 0..self.stack.services.len();
-        // If every service gets requests from another service, the chain begins at the first service.
+        // If every service gets requests from another service, the chain begins at the first service in the list.
         for first in all.clone().filter(|it| !asked.contains(it)).chain(all) {
             let is_open = self.links_of(first).iter().any(|it| !covered.contains(it));
             if !is_open {

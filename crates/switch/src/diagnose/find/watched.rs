@@ -185,7 +185,8 @@ impl Who {
     }
 
     /// Whether this client, which is running, is the service of an ended client: it has the same program and unit, and
-    /// sent requests to the same server in the same way. The user of a client that was never seen running is unknown.
+    /// sent requests to the same server in the same way. The users are compared only if the ended client's user is
+    /// known, because looptax does not know the user of a client that it never saw running.
     fn is_service_of(&self, ended: &Self) -> bool {
         let (Some(own), Some(other)) = (&self.client, &ended.client) else {
             return false;
@@ -296,7 +297,7 @@ fn times(times: &Times) -> Option<WatchedTimes> {
 mod tests {
     use super::*;
 
-    /// Larger than the pid of any process.
+    /// A number that is larger than the pid of any process.
     const ENDED: u32 = 1 << 30;
 
     fn hop(program: &str, pid: Option<u32>, home: Option<&str>, process: u32) -> Hop {
@@ -343,8 +344,8 @@ mod tests {
         // Clients that were seen running and have ended.
         check(vec![hop("app", Some(ENDED), None, 1)], &[("app", false, 1)]);
         check(vec![hop("app", Some(ENDED), None, 1), hop("app", Some(ENDED + 1), None, 2)], &[("app", false, 2)]);
-        // An ended client with another unit or another program; then one without a unit, and one that may belong to two
-        // services.
+        // An ended client with another unit or another program; then an ended client without a unit, and an ended
+        // client that may belong to two services.
         for other in [hop("app", None, Some("b.service"), 2), hop("cron", None, Some("app.service"), 2)] {
             let program = other.who.client.as_ref().unwrap().program.clone();
             check(vec![alive(), other], &[("app", true, 1), (&program, false, 1)]);

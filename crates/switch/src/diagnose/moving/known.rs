@@ -38,8 +38,8 @@ const HARMLESS: [Topic; 1] = [Topic::Backlog];
 const OF_DRIVERS: PointCode = PointCode::AccountDemandsTls;
 
 /// Points about an account that TCP refuses and the socket admits, or that has more rights over the socket. `check`
-/// reports this as an advantage, but `run` must not give a program more than it has over TCP unless a person asks for
-/// it.
+/// reports this as an advantage, but `run` must not give a program more rights than the program has over TCP, unless a
+/// person requests this.
 const MORE: [PointCode; 5] = [
     PointCode::AccountSocketOnly,
     PointCode::AccountGetsMore,
@@ -52,7 +52,7 @@ const MORE: [PointCode; 5] = [
 /// The topics that are about the login itself.
 const LOGINS: [Topic; 2] = [Topic::Account, Topic::Login];
 
-/// Appended to a refusal's message if the login was tried without a password.
+/// The text that is appended to a refusal's message if the login was tried without a password.
 const NO_PASSWORD: &str = "; the URL of --login has no password: write the password into the URL, or into \
     LOOPTAX_PASSWORD";
 
@@ -123,7 +123,8 @@ fn demanded(demand: &str, protocol: Protocol) -> String {
     }
 }
 
-/// Whether looptax tried the connection with a password: its own, or the one in `LOOPTAX_PASSWORD`.
+/// Whether looptax tried the connection with a password: the password in the address, or the password in
+/// `LOOPTAX_PASSWORD`.
 fn has_password(address: &Address) -> bool {
     address.password.is_some() || std::env::var_os("LOOPTAX_PASSWORD").is_some()
 }

@@ -81,7 +81,7 @@ fn is_of_web(kind: Kind) -> bool {
     matches!(kind, Kind::PhpFpm | Kind::Uwsgi | Kind::Http)
 }
 
-/// Explains why such a pair is moved only if the command line requests it.
+/// Explains why the port of a server behind a web server is moved only if the command line requests it.
 fn of_web(pair: &Candidate) -> String {
     let also: Vec<String> = { pair.from.iter() }.map(|from| format!("--also {from}={}", shown(&pair.to))).collect();
     format!(

@@ -1,4 +1,4 @@
-//! Finds the socket of a server that leads to the same server as a port.
+//! Pairs each port of a server with the socket that leads to the same server.
 //!
 //! Port and socket have to belong to the same process. If a server has several ports or sockets, they are for different
 //! protocols (such as MySQL's X protocol, or an administrator's port). Only names that show the protocol, or else the

@@ -23,7 +23,7 @@ struct Mount {
     at: PathBuf,
 }
 
-/// Returns our path for a process's file; `None` if none of our folders contains it.
+/// Returns looptax's path for a process's file; `None` if none of looptax's folders contains the file.
 pub(crate) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
     let wanted = process.view().ok()?.look(path).ok()??;
     let is_same = |it: &PathBuf| {
@@ -41,8 +41,8 @@ fn paths(theirs: &[Mount], ours: &[Mount], path: &Path) -> Vec<PathBuf> {
     // If several file systems are mounted at the same path, only the last one is visible.
     let around = theirs.iter().filter(|it| path.starts_with(&it.at));
     let mount = around.max_by_key(|it| it.at.as_os_str().len());
-    // The container's own root folder may be among ours too (Docker's `overlay2/…/merged`), but under a name that ends
-    // with the container.
+    // The container's own root folder may also be a folder that looptax sees (Docker's `overlay2/…/merged`), but this
+    // folder's path exists only as long as the container.
     let Some(mount) = mount.filter(|it| it.at != Path::new("/")) else {
         return Vec::new();
     };

@@ -7,7 +7,7 @@ use looptax_redirect::{Event, Mapping, Stats};
 
 use super::candidate::{Candidate, shown};
 
-/// Puts the name `looptax` before a line and ends it.
+/// Puts the name `looptax` before a line, and a line end after it.
 pub fn line(text: &str) -> String {
     format!("looptax: {text}\n")
 }

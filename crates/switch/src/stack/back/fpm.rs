@@ -86,7 +86,7 @@ impl BackProgram for Fpm {
         })
     }
 
-    /// Without a number, or with a negative one, the queue has the largest length that the kernel allows.
+    /// Without a number, or with a negative number, the queue has the largest length that the kernel allows.
     fn backlog(&self, own: &Own<'_>) -> Option<Backlog> {
         let section = Section::find(own.text, own.label)?;
         let said = section.value(BACKLOG).and_then(|it| it.parse().ok());

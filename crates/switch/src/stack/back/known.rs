@@ -14,7 +14,7 @@ use crate::line::Line;
 /// A setting to write, with its value.
 pub(in crate::stack) type Wanted = (&'static str, String);
 
-/// The reason if a socket's rights are not known because the file's section is missing.
+/// The reason that is given if a socket's rights are not known because the file's section is missing.
 pub(in crate::stack) const NO_SECTION: &str = "the section was not found";
 
 /// The file of the server behind, and the process that reads it.
@@ -83,7 +83,7 @@ pub(in crate::stack) trait BackProgram: Debug + Sync {
     fn written(&self, _own: &Own<'_>, _wanted: &[Wanted]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
         None
     }
-    /// Explains what to do with such lines if the socket already exists.
+    /// Explains what to do with the lines for a person if the socket already exists.
     fn by_hand(&self, own: &Own<'_>, lines: &str) -> String {
         let (file, title) = (own.file.display(), self.title());
         format!("write {lines} into {file}, and restart {title}")

@@ -332,7 +332,8 @@ mod tests {
             let status = format!("Name:\tuwsgi\nSigIgn:\t0000000001001000\nSigCgt:\t{caught}\n");
             assert_eq!(is_master(&status), expected, "{caught}");
         };
-        // From uWSGI 2.0.21: a master; a first worker that has started another worker; the same with threads.
+        // From uWSGI 2.0.21: a master; a first worker that has started another worker; such a first worker with
+        // threads.
         check("0000000000084687", true);
         check("0000000000005e83", false);
         check("0000000100005e83", false);

@@ -93,8 +93,8 @@ impl FoundPool {
         })
     }
 
-    /// Whether the pool listens on a socket. Then its copy must not listen on a port, because every user of the machine
-    /// could run PHP through that port as the pool's user.
+    /// Whether the pool listens on a socket. If so, the pool's copy must not listen on a port, because every user of
+    /// the machine could run PHP through that port as the pool's user.
     pub(super) fn is_on_socket(&self) -> bool {
         matches!(self.at, At::Socket(_))
     }

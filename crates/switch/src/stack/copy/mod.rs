@@ -40,7 +40,8 @@ const FPM_CONF: &str = "fpm.conf";
 const SOCKET: &str = "php.sock";
 /// The name of this kind of site in the table of applications.
 const APPLICATION: &str = "nginx_fastcgi";
-/// The port of a server block without `listen`: if nginx runs as root, and if it runs as another user.
+/// The ports of a server block without `listen`: the first number if nginx runs as root, the second if nginx runs as
+/// another user.
 ///
 /// # Source
 /// nginx.org, `listen`.
@@ -176,7 +177,7 @@ impl SiteCopy {
         ["sh", "-c", &format!("{fpm} & exec {nginx}")].map(OsString::from).into()
     }
 
-    /// Has both programs test the copies, which the caller has written.
+    /// Makes both programs test the copies that the caller has written.
     ///
     /// # Errors
     /// The message of the program that rejects its copy, or the reason why the program was not run.

@@ -328,7 +328,7 @@ impl Copying<'_> {
     }
 }
 
-/// Returns the port of a `listen`; `None` if there is no port, or it is not known.
+/// Returns the port of a `listen`; `None` if the `listen` has no port, or the port is not known.
 fn port(word: &str) -> Option<u16> {
     if word.starts_with("unix:") {
         return None;

@@ -18,8 +18,8 @@ pub(in crate::stack) trait FrontProgram: Debug + Sync {
     fn title(&self) -> &'static str;
     /// Returns the names of the program's files in the table of applications.
     fn applications(&self) -> &'static [&'static str];
-    /// Returns every file that the program reads at present. The error is why it rejects its files, or why it was not
-    /// run.
+    /// Returns every file that the program reads at present. The error contains the reason why the program rejects its
+    /// files, or why looptax did not run it.
     fn files(&self, master: &Process) -> Result<Files, Failure>;
     /// Whether this child process serves requests.
     fn is_serving(&self, worker: &Process) -> bool;
@@ -28,8 +28,8 @@ pub(in crate::stack) trait FrontProgram: Debug + Sync {
     fn is_ours(&self, master: &Process) -> bool {
         is_trusted(master)
     }
-    /// Returns how many connections this number of workers may have at the same time at most, according to the
-    /// program's files; `None` if the files set no limit.
+    /// Returns the maximum number of connections that this number of workers may have at the same time, according to
+    /// the program's files; `None` if the files set no limit.
     fn at_once(&self, _files: &Files, _n_workers: u32) -> Option<Count> {
         None
     }

@@ -38,7 +38,7 @@ pub(super) fn by_name(name: &str) -> Option<&'static dyn FrontProgram> {
 }
 
 impl Front {
-    /// Returns how many connections the web server may open at the same time at most, according to its files.
+    /// Returns the maximum number of connections that the web server may open at the same time, according to its files.
     pub(super) fn at_once(&self) -> Option<Count> {
         let n_workers = workers(&self.master).iter().filter(|it| self.program.is_serving(it)).count();
         self.program.at_once(&self.files, u32::try_from(n_workers.max(1)).ok()?)

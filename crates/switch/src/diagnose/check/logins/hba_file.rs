@@ -1,8 +1,8 @@
 //! Finds and reads a PostgreSQL server's `pg_hba.conf`.
 //!
-//! The file's path is a setting: it is on the command line, or in the configuration or a file that the configuration
-//! includes. By default the file is in the data folder with which the server was started. A path that looptax cannot
-//! follow counts as a missing file.
+//! The file's path is a setting: it is on the command line, in the configuration file, or in a file that the
+//! configuration file includes. By default the file is in the data folder with which the server was started. A path
+//! that looptax cannot follow counts as a missing file.
 //!
 //! # Source
 //! postgresql.org/docs/current/runtime-config-file-locations.html, config-setting.html, app-postgres.html.

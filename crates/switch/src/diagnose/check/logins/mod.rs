@@ -339,7 +339,7 @@ fn over_unix(sides: &Sides<'_>, login: &Login) -> Opened {
     }
 }
 
-/// Returns whether the connection uses TLS always (only over TCP), never, or only if the server requires it.
+/// Returns when the connection uses TLS: always (only over TCP), never, or only if the server requires TLS.
 pub(crate) fn sealing(address: &Address, endpoint: &Endpoint) -> Sealing {
     match (&address.tls, &address.no_tls) {
         (Some(_), _) if matches!(endpoint, Endpoint::Tcp(_)) => Sealing::Always,

@@ -31,8 +31,8 @@ pub(super) fn rules_unasked(sides: &Sides<'_>, user: &str) -> Point {
     rules(sides, user, None).0
 }
 
-/// Returns a point about the rules that decide, if looptax can read the file, and a line that admits over the socket
-/// the same logins as TCP.
+/// If looptax can read the file, returns a point about the rules that decide the login, and a line that admits over the
+/// socket the same logins as over TCP.
 fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, SocketLine) {
     let database = sides.address.database.as_deref().unwrap_or(user);
     let file = sides.server.and_then(hba_file);
@@ -57,8 +57,8 @@ fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, 
     (point, line)
 }
 
-/// Resolves what the file leaves open, with statements that any role may run. If the server does not answer one, that
-/// question stays open.
+/// Resolves what the file leaves open, with statements that any role may run. If the server does not answer a
+/// statement, the question behind the statement stays open.
 fn settle(hba: &mut Hba, user: &str, database: &str, opened: &mut Opened) {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let of_user = quoted(user);

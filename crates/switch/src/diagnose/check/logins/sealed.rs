@@ -31,7 +31,7 @@ pub(super) fn points(opened: &mut [&mut Opened], sides: &Sides<'_>) -> Vec<Point
     if sessions.is_empty() {
         return Vec::new();
     }
-    // If the address is a socket, it has only the usual port, so the server is asked for its real port.
+    // The address of a socket contains only the usual port, so looptax asks the server for its real port.
     let port = asked.ask(|it| it.number::<u16>(port)).unwrap_or_else(|| sides.tcp.port());
     let user = address.user.as_deref().unwrap_or("USER");
     let target = format!("{}://{user}@127.0.0.1:{port}/", address.protocol);

@@ -22,8 +22,8 @@ pub(in crate::diagnose::check) struct Sides<'a> {
     pub socket: &'a SocketOf,
     pub server: Option<&'a Server>,
     pub client: &'a Client,
-    /// Whether the client reaches the socket. If it does not, looptax logs in as its own user, to be able to report the
-    /// rest.
+    /// Whether the client reaches the socket. If the client does not reach it, looptax logs in as looptax's own user,
+    /// to be able to report the other facts.
     pub is_reachable: bool,
 }
 
@@ -48,7 +48,7 @@ pub(in crate::diagnose::check) struct Opened {
 }
 
 impl Opened {
-    /// Notes the reason why the login failed as an unfit answer, if the listener is not a server of this kind.
+    /// If the listener is not a server of this kind, adds the reason for the failed login to the unfit answers.
     pub(in crate::diagnose::check) fn keep_unfit_login(&mut self) {
         let why = self.conversation.as_ref().err();
         let unfit = why.filter(|it| it.is_unfit).map(|it| it.words.clone());
