@@ -53,8 +53,8 @@ impl CpuGroup {
         set.or_else(|| limits().next())
     }
 
-    /// Returns the tightest of the other limits at our level or above: memory in bytes, and number of processes. Only
-    /// for cgroup version 2.
+    /// Returns the limits on memory (in bytes) and on the number of processes: for each, the tightest limit at our
+    /// level or above. Only for cgroup version 2.
     pub fn other_limits(&self) -> BTreeMap<String, String> {
         let tightest = |name: &str| {
             let set = self.levels.iter().filter_map(|level| read(level, name)?.parse::<u64>().ok());

@@ -69,7 +69,7 @@ pub enum ServerThreads {
     /// Any thread of the process may serve any connection: Go's scheduler decides.
     Any,
     /// Any process that the worker process has started may serve any connection: a pooler decides. A connection's
-    /// worker is the process that starts the others.
+    /// worker is the process that starts the other processes.
     Tree,
 }
 
