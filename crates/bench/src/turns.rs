@@ -1,4 +1,4 @@
-//! Scheduling in turns: the other end of a connection gets a core only when the first end gives it up.
+//! Scheduling in turns: each end of a connection gets the core only when the other end gives it up.
 //!
 //! Under normal scheduling, a process that has used less CPU time takes the core from the other process as soon as it
 //! is woken. So any change in the balance of the two ends also changes how often the core is taken, and the measured
