@@ -1,11 +1,11 @@
 //! The filter, a BPF program for the kernel: it decides which system calls stop and wait for the supervisor.
 //!
 //! It stops as few calls as possible: `connect` except with Unix addresses of full length; the two calls for names;
-//! options of levels that a Unix socket does not have; receiving with flags that it does not support; calls that make
-//! event queues and rings; calls that give a thread other groups, another root or other namespaces; and calls that
-//! confine it. All other calls are allowed whatever their arguments; the kernel caches this decision per call, and does
-//! not run the filter for them again. Of another architecture's calls (32-bit programs) only the last two kinds are
-//! stopped.
+//! options of levels that a Unix socket does not have; receiving with flags that a Unix socket does not support; calls
+//! that make event queues and rings; calls that give a thread other groups, another root or other namespaces; and calls
+//! that confine a thread. All other calls are allowed whatever their arguments; the kernel caches this decision per
+//! call, and does not run the filter for them again. Of another architecture's calls (32-bit programs) only the last
+//! two kinds are stopped.
 //!
 //! # Source
 //! seccomp(2); linux/filter.h.
@@ -31,7 +31,7 @@ const SMALL_CALLS: [u32; 6] = [61, 81, 206, 218, 337, 375];
 #[cfg(not(target_arch = "aarch64"))]
 const SMALL_CALLS: [u32; 6] = [61, 81, 206, 217, 310, 346];
 
-/// Numbers in that architecture of `seccomp` and `landlock_restrict_self`; and then of `prctl`.
+/// Numbers of `seccomp` and `landlock_restrict_self` in that architecture; below them, the number of `prctl`.
 #[cfg(target_arch = "aarch64")]
 const SMALL_CONFINING: [u32; 2] = [383, 446];
 #[cfg(not(target_arch = "aarch64"))]

@@ -1,9 +1,9 @@
 //! The processes of a run: watchdog, supervisor, program.
 //!
-//! The watchdog is the process that the user started; it forks the supervisor, which forks the program. So both are
-//! ancestors of the program and of its descendants, as Yama requires of a process that inspects another. The program
-//! installs the filter, passes the listener to both, and executes. Its input and output, folder, terminal, process
-//! group and signals are the same as without looptax.
+//! The watchdog is the process that the user started; it forks the supervisor, which forks the program. So watchdog and
+//! supervisor are ancestors of the program and of its descendants, as Yama requires of a process that inspects another.
+//! The program installs the filter, passes the listener to watchdog and supervisor, and executes. Its input and output,
+//! folder, terminal, process group and signals are the same as without looptax.
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -284,7 +284,7 @@ struct Unguarded {
 
 impl Unguarded {
     /// Begins to observe the watchdog. `None` if the watchdog cannot be observed, or if it is already gone; in the
-    /// latter case the program is taken care of.
+    /// latter case [`Self::end`] is called for the program.
     fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
         let keeps_running = config.keeps_running;
         let watchdog = match process::pidfd_open(page.watchdog_pid(), 0) {

@@ -22,13 +22,13 @@
 //! filter stops `connect`, the two calls for names, options of TCP and IP, receiving with flags that a Unix socket does
 //! not support, calls that make event queues and rings, and calls that give a process other rights; all other calls run
 //! unchanged. For a `connect` to a mapped address the supervisor connects a Unix socket with the program's own user,
-//! groups and capabilities, copies the settings that the program had made, and puts it under the program's descriptor
-//! number. Event queues that watch the old socket are made to watch the new one before that, while the exchange can
-//! still be undone. From then on the program has a native socket, and no other process is in its data path. The new
-//! socket's abstract name contains the addresses that the program believes its two ends have, so there is no table that
-//! could be lost or grow. In any case of doubt the program's own `connect` continues over TCP, and the reason is
-//! counted. The kernel writes each call into memory that supervisor and watchdog share; if the supervisor dies, the
-//! watchdog finishes those calls and takes its place.
+//! groups and capabilities, copies the settings that the program had made, and puts the new socket under the program's
+//! descriptor number. Before that, while the exchange can still be undone, the supervisor makes the event queues that
+//! watch the old socket watch the new one. From then on the program has a native socket, and no other process is in its
+//! data path. The new socket's abstract name contains the addresses that the program believes its two ends have, so
+//! there is no table that could be lost or grow. In any case of doubt the program's own `connect` continues over TCP,
+//! and the reason is counted. The kernel writes each call into memory that supervisor and watchdog share; if the
+//! supervisor dies, the watchdog finishes those calls and takes the supervisor's place.
 //!
 //! Its limits, which it reports:
 //!

@@ -30,8 +30,9 @@ pub(crate) struct Watch {
 const ALWAYS: u32 = (libc::EPOLLERR | libc::EPOLLHUP) as u32;
 
 impl Watch {
-    /// Returns the same watch without its events, for the beginning: no thread gets events of the new file before the
-    /// file is in its place. If the events could not be changed later (`EPOLLEXCLUSIVE`), returns the watch unchanged.
+    /// Returns the same watch without its events, which is added first: so no thread gets events of the new file before
+    /// the file is in its place. If the events could not be changed later (`EPOLLEXCLUSIVE`), returns the watch
+    /// unchanged.
     pub(crate) fn silent(self) -> Self {
         let is_exclusive = self.events & libc::EPOLLEXCLUSIVE as u32 != 0;
         let events = if is_exclusive { self.events } else { libc::EPOLLONESHOT as u32 | ALWAYS };
@@ -197,9 +198,10 @@ fn take(pidfd: &OwnedFd, new: &OwnedFd, step: Step, is_wanted: &dyn Fn(&Watch) -
         return Ok(());
     }
     let (taken, harmless) = match step {
-        // The queue already has the watch, under another number, or because the program has added it.
+        // The error means that the queue already has the watch: under another number, or because the program has added
+        // it.
         Step::Add(_) => (epoll::watch(queue.as_fd(), fd, events, data), libc::EEXIST),
-        // The program has ended the watch.
+        // The error means that the program has ended the watch.
         Step::Change(_) => (epoll::change(queue.as_fd(), fd, events, data), libc::ENOENT),
         Step::Forget(_) => (epoll::forget(queue.as_fd(), fd), libc::ENOENT),
     };

@@ -147,7 +147,7 @@ pub(crate) fn note_inherited(page: &Page) {
 }
 
 /// Returns whether this process holds a TCP socket that a program may inherit. The supervisor has not seen the options
-/// that were set on it earlier.
+/// that were set on such a socket earlier.
 fn are_inherited() -> io::Result<bool> {
     let own = process::pidfd_open(own_pid(), 0)?;
     let names = kernel::names("/proc/self/fd")?;

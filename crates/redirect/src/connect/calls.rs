@@ -42,8 +42,8 @@ impl HeldUp {
     ///
     /// # Source
     /// `proc_pid_stat(5)` and `proc_pid_syscall(5)`; the kernel's Documentation/scheduler/sched-stats.rst: the third
-    /// number of `schedstat` counts a thread's turns. `__schedule` of kernel/sched/core.c counts the ends of these as
-    /// context switches.
+    /// number of `schedstat` counts a thread's turns. `__schedule` of kernel/sched/core.c counts the ends of these
+    /// turns as context switches.
     fn of(pid: i32, tid: i32) -> Option<Self> {
         let text = |name: &str| kernel::text(format!("/proc/{pid}/task/{tid}/{name}")).ok();
         let stat = text("stat")?;

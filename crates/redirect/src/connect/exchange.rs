@@ -123,7 +123,7 @@ impl Exchange<'_> {
     }
 
     /// Adds the watches of the new socket while the exchange can still be undone: if the socket is not put in place
-    /// after all, its watches end with it. Until then no other thread gets its events.
+    /// after all, its watches end with it. Until the socket is in place, no other thread gets its events.
     fn watch(&self, watches: &[Watch]) -> Result<(), Left> {
         let silent: Vec<Watch> = watches.iter().map(|it| it.silent()).collect();
         self.renew(&self.new, &[], if self.is_only_thread { watches } else { &silent })
@@ -142,7 +142,7 @@ impl Exchange<'_> {
 
     /// Reads the watches again until they no longer change, because another thread may have added or changed watches of
     /// the file `from` that was under these numbers. The numbers now refer to the file `to`, so only a call that had
-    /// already begun can still do that.
+    /// already begun can still add or change a watch of `from`.
     ///
     /// `known` are the watches that the program has set on either file, as far as they are known; the return value is
     /// their final state. Watches of the new file stay silent.
@@ -190,7 +190,7 @@ impl Exchange<'_> {
                 (self.asked.call.tid, (self.new.as_fd(), inode), self.supervisor.features.has_kcmp);
             // The kernel has no call that changes a watch only if it is still unchanged, so we check first and then
             // change it. A thread that has just given up its core is rarely interrupted in the few microseconds between
-            // the two.
+            // check and change.
             let is_silent = |it: &Watch| {
                 std::thread::yield_now();
                 watches::find(tid, &[it.queue], it.fd, file, has_kcmp).contains(&it.silent())
@@ -198,7 +198,8 @@ impl Exchange<'_> {
             watches::renew(self.asked.caller, self.new.as_fd(), (&silent, &begun), &is_silent)
                 .map_err(failed(FallbackReason::Watched))
         };
-        // This needs a thread, and the user may have reached the limit of threads at the moment.
+        // Repeated, because `begin` needs a new thread, and the user may have reached the limit of threads at the
+        // moment.
         if !self.is_only_thread && !known.is_empty() {
             let _ = (0..MOST_LOOKS).any(|_| begin().is_ok() || wait::poll(&[], 1).is_err());
         }

@@ -29,7 +29,7 @@ thread_local! {
     static QUEUE: RefCell<Option<OwnedFd>> = const { RefCell::new(None) };
 }
 
-/// A file that we gave up but others still hold.
+/// A file to which we gave up our own reference, but that other descriptors still hold.
 pub(super) struct Held {
     queue: Option<OwnedFd>,
 }

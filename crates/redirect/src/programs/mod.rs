@@ -98,8 +98,8 @@ impl Programs {
         self.has_ended().is_some() && !self.pids_of_program().is_empty()
     }
 
-    /// Asks all processes of the program to end (`SIGTERM`), kills those that are left after `grace`, and returns when
-    /// no process is left, with the number of processes that had to be killed. The supervisor answers calls until then.
+    /// Asks all processes of the program to end (`SIGTERM`), and kills those that are left after `grace`. When no
+    /// process is left, returns the number of processes that had to be killed. The supervisor answers calls until then.
     ///
     /// # Errors
     /// [`RedirectError::Start`] if the launcher was killed; then everything else was killed, too.

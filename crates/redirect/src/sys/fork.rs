@@ -183,6 +183,6 @@ pub(crate) fn close_own_descriptors() {
 /// Puts a file under a number in this thread's own table, replacing the file that is there.
 pub(crate) fn put_under(file: BorrowedFd<'_>, number: i32) -> io::Result<()> {
     // SAFETY: the table is a copy that belongs to this thread or process. The value that owns the old descriptor owns
-    // it in the other table, and this one ends without using it.
+    // it in the other table; the thread or process with this table ends without using that value.
     checked(unsafe { libc::dup2(file.as_raw_fd(), number) }.into()).map(drop)
 }
