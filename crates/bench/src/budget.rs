@@ -15,7 +15,7 @@ use crate::Shape;
 /// do not explain such a difference.
 const TOLERANCE: f64 = 1.25;
 
-/// Share of the time that slices may take; the rest is for connecting and for late answers.
+/// Share of the time that slices may take; the remaining time is for connecting and for late answers.
 const FOR_SLICES: f64 = 0.9;
 
 /// The time that a comparison's counted epochs may take.

@@ -25,8 +25,8 @@ impl InTurns {
     /// start later inherit it.
     ///
     /// # Errors
-    /// [`io::ErrorKind::PermissionDenied`] without root rights, `CAP_SYS_NICE` or a limit that allows it; normal
-    /// scheduling is then restored.
+    /// [`io::ErrorKind::PermissionDenied`] if this process has neither root rights nor `CAP_SYS_NICE` nor a limit that
+    /// allows real-time priority; normal scheduling is then restored.
     pub fn start(server_pids: &[u32]) -> io::Result<Self> {
         let turns = Self { server_pids: server_pids.to_vec() };
         sys::schedule(0, libc::SCHED_FIFO, PRIORITY)?;

@@ -12,7 +12,7 @@ use crate::sys::{process, wait};
 
 /// Pause between two searches for processes that are about to end.
 const PAUSE_MS: i32 = 1;
-/// Number of searches without a result before [`kill_until`] gives up: some ten seconds.
+/// Maximum number of searches without a result, after which [`kill_until`] gives up: some ten seconds.
 const MOST_LOOKS: usize = 5_000;
 
 /// Returns the running descendants of `roots`; a root is included only if it descends from another root.

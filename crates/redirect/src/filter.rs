@@ -93,8 +93,8 @@ pub(crate) fn is_landlock(number: i32) -> bool {
 /// Flags for receiving that a Unix socket does not support: to receive from the error queue, and to discard data.
 pub(crate) const UNKNOWN_FLAGS: i32 = libc::MSG_ERRQUEUE | libc::MSG_TRUNC;
 
-/// Options of all kinds of sockets for which calls are stopped: options that would reveal a Unix socket, and options
-/// that so few programs set that looptax checks them only after one did.
+/// Options of all kinds of sockets for which calls are stopped: options that would reveal a Unix socket, and rare
+/// options, which looptax checks only after a program has set one of them.
 const SEEN_SOCKET_OPTIONS: [i32; 16] = [
     libc::SO_DOMAIN,
     libc::SO_PROTOCOL,

@@ -59,7 +59,7 @@ const NO_EXEC: u8 = 3;
 const NO_USER: u8 = 4;
 const NO_FOLDER: u8 = 5;
 
-/// Number of checks, one millisecond apart, whether other threads have ended.
+/// Maximum number of checks, one millisecond apart, whether other threads have ended.
 const MOST_LOOKS_FOR_THREADS: usize = 1_000;
 
 /// Exit codes that say why the program could not be started. Source: POSIX, `env`.
@@ -283,8 +283,8 @@ struct Unguarded {
 }
 
 impl Unguarded {
-    /// Begins to observe the watchdog. `None` if the watchdog cannot be observed, or if it is already gone; in the
-    /// latter case [`Self::end`] is called for the program.
+    /// Begins to observe the watchdog. `None` if the watchdog cannot be observed. If the watchdog is already gone,
+    /// calls [`Self::end`] and returns `None`.
     fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
         let keeps_running = config.keeps_running;
         let watchdog = match process::pidfd_open(page.watchdog_pid(), 0) {

@@ -147,8 +147,9 @@ pub(crate) fn renew(
     })
 }
 
-/// Returns the watches as later calls have changed them, without changes that come from events or from watches that are
-/// still silent: a one-shot watch ends with the old file's hang-up, and begins again on the other file.
+/// Returns the watches `now`, with only the changes that calls of the program have made. A watch that is still silent,
+/// and a one-shot watch that has had its event, get their state from `before`: a one-shot watch ends with the old
+/// file's hang-up, and begins again on the other file.
 pub(crate) fn as_called(before: &[Watch], mut now: Vec<Watch>) -> Vec<Watch> {
     for it in &mut now {
         let is_as_before = |old: &&Watch| old.is_at(it) && (it.is_over() || old.begins_as(it));

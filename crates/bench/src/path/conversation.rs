@@ -48,7 +48,7 @@ impl Conversation {
     /// Connects and logs in; connects to the echo server with [`Echo::default`].
     ///
     /// # Errors
-    /// Those of [`Link::open`]; [`PathError::Stranger`] if nothing proves that the server is at the other end;
+    /// The errors of [`Link::open`]; [`PathError::Stranger`] if nothing proves that the server is at the other end;
     /// [`PathError::Protocol`] if the server refuses or does not follow its protocol.
     pub fn open(protocol: Protocol, endpoint: &Endpoint, login: &Login, limits: Limits) -> Result<Self, PathError> {
         Self::over(Link::open(endpoint, limits)?, protocol, login, limits)

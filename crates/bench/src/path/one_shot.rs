@@ -43,7 +43,7 @@ impl OneShot {
     /// Connects, logs in, sends one query, says goodbye, and waits until the server has closed the connection, too.
     ///
     /// # Errors
-    /// Those of [`Conversation::open`]; [`PathError::Unproved`] if the address family is not the arm's;
+    /// The errors of [`Conversation::open`]; [`PathError::Unproved`] if the address family is not the arm's;
     /// [`PathError::Protocol`] for a wrong answer.
     ///
     /// # Cost

@@ -28,8 +28,8 @@ impl Requests<'_> {
         }
     }
 
-    /// Returns the threads with their connections: without origins, `n_threads` threads that serve both sides; with
-    /// origins, `n_threads` threads for each side, those of the baseline first.
+    /// Returns the threads with their connections. Without origins there are `n_threads` threads that serve both sides.
+    /// With origins there are `n_threads` threads for each side, those of the baseline first.
     pub(super) fn threads(
         &mut self,
         connections: Connections,

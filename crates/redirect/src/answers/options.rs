@@ -19,7 +19,7 @@ use looptax_host::seccomp::{Answer, Call};
 
 /// Longest value that is read; `TCP_INFO` has some 280 bytes.
 const MAX_VALUE_BYTES: usize = 512;
-/// Number of values that are remembered, in each of two generations.
+/// Maximum number of values that are remembered, in each of two generations.
 const MAX_REMEMBERED: usize = 8_192;
 /// Source: `net/tcp_states.h`.
 const STATE_ESTABLISHED: u8 = 1;

@@ -25,7 +25,7 @@ use crate::sys::{errno, process};
 use changes::Moment;
 use status::Status;
 
-/// Number of threads that each thread of ours remembers; each remembered thread takes two descriptors.
+/// Maximum number of threads that each thread of ours remembers; each remembered thread takes two descriptors.
 const MAX_KNOWN: usize = 16;
 
 /// A thread that waits for an answer.

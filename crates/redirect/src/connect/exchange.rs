@@ -13,7 +13,7 @@ use crate::supervisor::Supervisor;
 use crate::sys::{errno, process, wait};
 use crate::watches::{self, Watch};
 
-/// Number of times that watches are read again while a program keeps changing them.
+/// Maximum number of times that watches are read again while a program keeps changing them.
 const MOST_LOOKS: u32 = 8;
 
 /// A connected socket that is about to replace another one.
@@ -62,9 +62,9 @@ impl Exchange<'_> {
         Ok(true)
     }
 
-    /// Handles the slow case, in which the old file is still held: by the process itself under other numbers, which are
-    /// replaced as well; or by another process, whose numbers cannot be replaced. `watches` are the watches of the new
-    /// file so far.
+    /// Handles the slow case, in which the old file is still held. If the process itself holds it under other numbers,
+    /// these are replaced as well; if another process holds it, that process's numbers cannot be replaced. `watches`
+    /// are the watches of the new file so far.
     fn replace_copies(self, held: &Held, mut watches: Vec<Watch>) -> Result<bool, Left> {
         let own = holders::own(self.asked.call.tid, self.inode);
         let Some(old) = own.iter().find_map(Holder::take) else {
@@ -198,7 +198,7 @@ impl Exchange<'_> {
             watches::renew(self.asked.caller, self.new.as_fd(), (&silent, &begun), &is_silent)
                 .map_err(failed(FallbackReason::Watched))
         };
-        // Repeated, because `begin` needs a new thread, and the user may have reached the limit of threads at the
+        // Repeats `begin`, because it needs a new thread, and the user may have reached the limit of threads at the
         // moment.
         if !self.is_only_thread && !known.is_empty() {
             let _ = (0..MOST_LOOKS).any(|_| begin().is_ok() || wait::poll(&[], 1).is_err());

@@ -20,7 +20,7 @@ pub(super) struct Holder {
     inode: u64,
 }
 
-/// How many steps of [`LOOK`] to wait for a process that only inspects the program's descriptors.
+/// Maximum number of steps of [`LOOK`] to wait for a process that only inspects the program's descriptors.
 const MAX_LOOKS: u32 = 20;
 const LOOK: Duration = Duration::from_millis(1);
 

@@ -54,7 +54,8 @@ impl Programs {
     /// the process has now.
     ///
     /// # Errors
-    /// Those of [`Config::check`]; [`RedirectError::Threads`], or [`RedirectError::Start`] with the step that failed.
+    /// The errors of [`Config::check`]; [`RedirectError::Threads`], or [`RedirectError::Start`] with the step that
+    /// failed.
     pub fn begin(mut config: ProgramsConfig) -> Result<Self, RedirectError> {
         config.config.ends_all = true;
         config.config.check()?;

@@ -1,7 +1,7 @@
 //! New processes: forked, executed, ended.
 //!
 //! A forked child has only the thread that forks, so a process with several threads must not continue as if nothing had
-//! happened: callers ensure that (`launch`), and a child never returns into its parent's frames.
+//! happened: callers ensure this (`launch`), and a child never returns into its parent's frames.
 
 use std::ffi::{CString, OsString};
 use std::io;

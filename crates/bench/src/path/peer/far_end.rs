@@ -2,8 +2,8 @@
 //!
 //! For a Unix socket, this is the account of the process that called `listen`. For TCP, it is the account of the
 //! process that accepted the connection or, before that, of the process that listens. looptax queries the listener
-//! first, which exists as long as a connection waits to be accepted. In the reverse order, a process could accept the
-//! connection between the two queries, and another process could replace the listener by its own.
+//! first, because the listener exists as long as the connection waits to be accepted. In the reverse order, a process
+//! could accept the connection between the two queries, and another process could replace the listener by its own.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
