@@ -76,7 +76,7 @@ pub(crate) fn program() -> Vec<sock_filter> {
     assemble(&steps)
 }
 
-/// Calls that give a thread, or threads that share with it, other groups, another root or other namespaces.
+/// Calls that give other groups, another root or other namespaces to a thread, or to threads that share these with it.
 const CHANGING: [c_long; 5] =
     [libc::SYS_setgroups, libc::SYS_chroot, libc::SYS_pivot_root, libc::SYS_unshare, libc::SYS_setns];
 

@@ -6,7 +6,7 @@ use looptax_host::kernel;
 
 use crate::sys::wait;
 
-/// A call of `epoll_ctl` takes less than this once it has a core and its queue's lock.
+/// Time within which a call of `epoll_ctl` ends, once it has a core and its queue's lock.
 const LAST_CALL: Duration = Duration::from_micros(30);
 /// The longest wait, for a program with more threads than cores.
 const LONGEST_NS: u64 = 20_000_000;

@@ -24,7 +24,7 @@ pub(super) struct Exchange<'a> {
     /// The inode of the old socket's file.
     pub(super) inode: u64,
     pub(super) new: OwnedFd,
-    /// Whether the caller was its process's only thread before its queues were read; if so, they do not change.
+    /// Whether the caller was its process's only thread before its queues were read; if so, the queues do not change.
     pub(super) is_only_thread: bool,
 }
 
@@ -34,7 +34,7 @@ impl Exchange<'_> {
     /// another file by now.
     ///
     /// This process closes the new socket before the program continues: while we hold the socket, queues would report
-    /// its events even after the program has closed it.
+    /// the socket's events even after the program has closed it.
     pub(super) fn run(self, old: OwnedFd, watches: &[Watch]) -> Result<bool, Left> {
         let changed =
             self.may_change().then(|| self.asked.watches(self.supervisor, &[self.asked.fd], &old, self.inode));
@@ -62,9 +62,9 @@ impl Exchange<'_> {
         Ok(true)
     }
 
-    /// Handles the slow case, in which the old file is still held. If the process itself holds it under other numbers,
-    /// these are replaced as well; if another process holds it, that process's numbers cannot be replaced. `watches`
-    /// are the watches of the new file so far.
+    /// Handles the slow case, in which the old file is still held. If the process itself holds the file under other
+    /// numbers, these numbers get the new socket as well; if another process holds the file, that process's numbers
+    /// cannot be replaced. `watches` are the watches of the new file so far.
     fn replace_copies(self, held: &Held, mut watches: Vec<Watch>) -> Result<bool, Left> {
         let own = holders::own(self.asked.call.tid, self.inode);
         let Some(old) = own.iter().find_map(Holder::take) else {

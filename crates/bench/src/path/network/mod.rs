@@ -50,8 +50,8 @@ impl Host {
         Ipv4Addr::new(10, self.subnet(), 0, 2)
     }
 
-    /// Returns the second byte of the host's addresses. It is chosen for this project; the namespaces contain no other
-    /// network.
+    /// Returns the second byte of the host's addresses. The number is chosen for this project; the namespaces contain
+    /// no other network.
     fn subnet(self) -> u8 {
         match self {
             Self::Plain => 77,
