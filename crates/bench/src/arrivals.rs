@@ -32,7 +32,7 @@ impl Schedule {
             mean_gap_ns,
             due_ns: start_ns as f64,
         };
-        // Threads with fixed gaps start at different times; otherwise all would send at the same moment.
+        // Threads with fixed gaps start at different times; otherwise all threads would send at the same moment.
         schedule.due_ns += match open.arrivals {
             Arrivals::Poisson => schedule.gap_ns(),
             Arrivals::Fixed => mean_gap_ns * (thread as f64 + 0.5) / n_threads as f64,

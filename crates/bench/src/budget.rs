@@ -1,20 +1,21 @@
 //! The time budget of measuring, and the plan that fits into it once the warm-up has shown how long answers take.
 //!
 //! Slices and guards grow with latency, so an epoch of a slow page takes many times as long as the plan assumed. The
-//! user agreed to the time, so looptax reduces the number of epochs. Before that it shortens the slices that had grown
-//! to hold many requests, down to the length that the latency requires: epochs are the unit of inference, and a few
-//! long epochs show less than many short ones with the same number of requests. All of this is decided from the
-//! warm-up, before anything is counted, so the error level of the verdict stays the same.
+//! user agreed to the time, so looptax reduces the number of epochs. Before it drops epochs, it shortens the slices
+//! that were lengthened to hold many requests, but not below the length that the latency requires. It does so because
+//! epochs are the unit of inference: a few long epochs show less than many short ones with the same number of requests.
+//! All of this is decided from the warm-up, before anything is counted, so the error level of the verdict stays the
+//! same.
 
 use std::time::Duration;
 
 use crate::Shape;
 
-/// If measuring takes more than the promised time multiplied by this, connecting and chance do not explain it, and
-/// looptax plans again.
+/// looptax plans again if measuring takes more than the promised time multiplied by this factor; connecting and chance
+/// do not explain such a difference.
 const TOLERANCE: f64 = 1.25;
 
-/// Share of the time that slices may take; the rest is for connecting and for late answers.
+/// Share of the time that slices may take; the remaining time is for connecting and for late answers.
 const FOR_SLICES: f64 = 0.9;
 
 /// The time that a comparison's counted epochs may take.
@@ -102,8 +103,8 @@ mod tests {
     /// The promise of `--quick`: 40 epochs of eight slices.
     const QUICK: Budget = Budget { time: Duration::from_millis(19_600), wanted_epochs: 10 };
 
-    /// Compares the plan of `--quick` after a warm-up in which every answer takes `answer` with `expected`: number of
-    /// epochs, length of a slice in ms, seconds of all epochs.
+    /// Checks the plan of `--quick` after a warm-up in which every answer takes `answer`. `expected` holds the number
+    /// of epochs, the length of a slice in ms, and the seconds of all epochs.
     #[track_caller]
     fn check(answer: Duration, budget: Option<Budget>, expected: Option<(usize, u128, f64)>) {
         let planned = Shape::short();

@@ -34,7 +34,7 @@ pub struct Wired {
 /// # Cost
 /// Both methods run once per message in the measured loop, and their time is part of the measurement.
 pub trait Records: Send {
-    /// Appends `plain`, in the form in which it travels, to `sealed`.
+    /// Encrypts `plain` and appends the result to `sealed`.
     ///
     /// # Errors
     /// If the connection is over.
@@ -76,7 +76,7 @@ pub struct OneShotClients {
     /// Processes that the server started in advance. Any of them may serve a request, so looptax pins them together
     /// with the server.
     pub standing_pids: Vec<u32>,
-    /// Whether looptax may pin all threads of the server; which of them will serve is not known in advance.
+    /// Whether looptax may pin all threads of the server; it is not known in advance which thread will serve a request.
     pub may_pin: bool,
 }
 
@@ -95,7 +95,7 @@ pub struct Helper {
     pub sits_with_server: bool,
 }
 
-/// By side: the origin from which the side's client threads are started, if not from the coordinator.
+/// By side: the origin that starts the side's client threads; `None` if the coordinator starts them.
 pub type Origins = [Option<Arc<dyn Origin>>; 2];
 
 /// Why an epoch has no connections.
@@ -140,8 +140,8 @@ pub trait Connector {
         Ok(None)
     }
 
-    /// Opens `n` connections for each side of contrast `contrast_idx` and proves each of them. The side `first` comes
-    /// first. `coins` are random bits of this epoch, for the other random decisions about its connections.
+    /// Opens `n` connections for each side of contrast `contrast_idx` and proves each of them. Starts with the side
+    /// `first`. `coins` are this epoch's random bits, to be used for any other random decision about its connections.
     ///
     /// # Errors
     /// The reason why a connection could not be opened or proved; it ends the run.

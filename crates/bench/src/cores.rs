@@ -98,8 +98,8 @@ pub(crate) fn pin_thread(tid: u32, core: usize) -> io::Result<()> {
     let_use(tid, &[core])
 }
 
-/// Pins all threads of a server to `core`; if `core` is `None`, lets them run on all of `cores`. This, too, is set
-/// explicitly, because an earlier epoch may have limited the threads to fewer cores. New threads and child processes
+/// Pins all threads of a server to `core`; if `core` is `None`, lets them run on all of `cores`. `None` also needs a
+/// system call, because an earlier epoch may have limited the threads to fewer cores. New threads and child processes
 /// inherit the setting.
 pub(crate) fn pin_process(pid: u32, core: Option<usize>, cores: &[usize]) -> io::Result<()> {
     // Twice, because a thread with the old mask may have started during the first round.

@@ -44,17 +44,17 @@ impl CpuGroup {
         Some(Self { levels: ancestors.map(|level| mount.join(level)).collect(), is_first_version })
     }
 
-    /// Returns the limit of the nearest level that has one, in the form of version 2: microseconds per period, and the
-    /// period in microseconds, as in `50000 100000`. `max 100000` if no level has a limit. `None` if no level has the
-    /// file.
+    /// Returns the limit of the nearest level that has one. The limit has the form of version 2 (microseconds per
+    /// period, and the period in microseconds), such as `50000 100000`. Returns `max 100000` if no level has a limit,
+    /// and `None` if no level has the file.
     pub fn limit(&self) -> Option<String> {
         let limits = || self.levels.iter().filter_map(|level| self.limit_of(level));
         let set = limits().find(|limit| !limit.starts_with("max"));
         set.or_else(|| limits().next())
     }
 
-    /// Returns the tightest of the other limits at our level or above: memory in bytes, and number of processes. Only
-    /// for cgroup version 2.
+    /// Returns the limits on memory (in bytes) and on the number of processes: for each, the tightest limit at our
+    /// level or above. Only for cgroup version 2.
     pub fn other_limits(&self) -> BTreeMap<String, String> {
         let tightest = |name: &str| {
             let set = self.levels.iter().filter_map(|level| read(level, name)?.parse::<u64>().ok());

@@ -140,7 +140,7 @@ pub enum BenchError {
     /// Connections could not be opened or proved.
     #[error("cannot connect both sides of `{contrast}`")]
     Connect { contrast: String, source: Failure },
-    /// The work of another room for a slice failed, or the server refuses the requests that the connections are to
+    /// Another room failed to do its work for a slice, or the server refuses the requests that the connections are to
     /// send.
     #[error(transparent)]
     Slice(#[from] Failure),

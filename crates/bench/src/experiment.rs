@@ -20,7 +20,8 @@ use crate::schedule::round_order;
 use crate::shape::Shape;
 use crate::slices::{EpochOrder, MeasuredEpoch, SliceSource};
 
-/// Warm-up epochs have separate numbers, so that a run with the same seed repeats the measured epochs.
+/// Number of the first warm-up epoch. The warm-up has separate numbers, so that a run with the same seed repeats the
+/// measured epochs.
 const WARM_UP_EPOCHS: u64 = 1 << 32;
 /// The warm-up continues while the median rate of its last four epochs differs by more than this from the median rate
 /// of the four epochs before.
@@ -183,7 +184,7 @@ impl Experiment<'_> {
             self.n_warm_up_epochs = round as usize + 1;
             let spent = Duration::from_nanos(now_ns() - start_ns);
             let warm_up = self.course.warm_up;
-            // If epochs take seconds, two have to be enough.
+            // If epochs take seconds, two warm-up epochs have to be enough.
             let is_late = !warm_up.at_most.is_zero() && spent >= warm_up.at_most;
             let least_epochs = warm_up.least_epochs.min(if is_late { 2 } else { usize::MAX });
             let enough = self.n_warm_up_epochs >= least_epochs && spent >= warm_up.least;
@@ -222,7 +223,7 @@ impl Experiment<'_> {
         if bytes <= self.sample_room_bytes {
             self.sample_room_bytes -= bytes;
         } else {
-            // Drops the latencies of later epochs, too: only epochs with few requests would still fit, and these are
+            // From here on no epoch keeps its latencies: only epochs with few requests would still fit, and these are
             // the slow epochs.
             self.sample_room_bytes = 0;
             data.samples = [Vec::new(), Vec::new()];

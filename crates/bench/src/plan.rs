@@ -69,7 +69,7 @@ pub enum ServerThreads {
     /// Any thread of the process may serve any connection: Go's scheduler decides.
     Any,
     /// Any process that the worker process has started may serve any connection: a pooler decides. A connection's
-    /// worker is the process that starts the others.
+    /// worker is the process that starts the other processes.
     Tree,
 }
 
@@ -190,7 +190,7 @@ pub struct OpenLoop {
     /// Requests per second over all connections of a side; must be above 0.
     pub rate_per_s: f64,
     pub arrivals: Arrivals,
-    /// Whether client threads may spin during short waits; they may only if no other thread needs their cores.
+    /// Whether client threads may spin during short waits; they may do so only if no other thread needs their cores.
     pub may_spin: bool,
 }
 

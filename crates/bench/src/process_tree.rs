@@ -1,7 +1,8 @@
 //! CPU time of a server with all its processes, including those that have ended.
 //!
 //! If a server has a process per connection, that process ends with the connection, and its parent inherits its CPU
-//! time. Read before and after each whole run, and each slice of one-shot requests.
+//! time. looptax reads the CPU time before and after each whole run, and before and after each slice of one-shot
+//! requests.
 
 use looptax_host::processes::{descendant_pids, stat};
 use looptax_model::record::TICK_NS;

@@ -7,8 +7,8 @@ use crate::plan::ServerThreads;
 use crate::process_tree;
 use crate::sys;
 
-/// With more processes than this, their CPU clocks are not read: a reading takes 0.2 to 0.8 µs per process (256 idle
-/// processes, 2026-11-25), before and after each slice.
+/// If a server has more processes than this, looptax does not read their CPU clocks: a reading takes 0.2 to 0.8 µs per
+/// process (256 idle processes, 2026-11-25), and there is a reading before and after each slice.
 const MOST_PROCESSES: usize = 2048;
 /// With more threads than this, their context switches are not read: a reading takes some 20 µs per thread.
 const MOST_THREADS: usize = 16;

@@ -73,9 +73,9 @@ impl Shape {
     /// Fits slice and guard to the rate (requests per second) and p99 of the slower side in a warm-up, and the number
     /// of octets to the time that reconnecting took.
     ///
-    /// The result: slice ≥ max(50 ms, 200 requests, 10 × p99), but at most 1 s for the 200 requests; guard ≥ max(10 ms,
-    /// 3 × p99); neither becomes shorter. There are as many octets as are needed, up to `MOST_OCTETS`, for
-    /// reconnecting to take at most a fifth of the epoch.
+    /// A slice lasts at least max(50 ms, the time of 200 requests, 10 × p99); the time of 200 requests counts as 1 s at
+    /// most. A guard lasts at least max(10 ms, 3 × p99). Neither becomes shorter than before. Octets are added (up to
+    /// `MOST_OCTETS`) until reconnecting takes at most a fifth of the epoch.
     #[must_use]
     pub fn adapted(self, slowest_per_s: f64, p99: Duration, reconnect: Duration) -> Self {
         let for_requests = if slowest_per_s > 0.0 {

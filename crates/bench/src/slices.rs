@@ -104,7 +104,7 @@ pub trait SliceSource {
 /// An epoch, with data that the record does not contain.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MeasuredEpoch {
-    /// The counts as they are saved, except that the code that saves them fills in where the latencies are.
+    /// The counts in the form in which they are saved; the code that saves them adds the place of the latencies.
     pub raw: record::Epoch,
     /// Latencies in the counted windows, `[baseline, other]`, in nanoseconds; empty if the cap on latencies was
     /// reached.

@@ -1,4 +1,4 @@
-//! Scheduling in turns: the other end of a connection gets a core only when the first end gives it up.
+//! Scheduling in turns: each end of a connection gets the core only when the other end gives it up.
 //!
 //! Under normal scheduling, a process that has used less CPU time takes the core from the other process as soon as it
 //! is woken. So any change in the balance of the two ends also changes how often the core is taken, and the measured
@@ -25,8 +25,8 @@ impl InTurns {
     /// start later inherit it.
     ///
     /// # Errors
-    /// [`io::ErrorKind::PermissionDenied`] without root rights, `CAP_SYS_NICE` or a limit that allows it; normal
-    /// scheduling is then restored.
+    /// [`io::ErrorKind::PermissionDenied`] if this process has neither root rights nor `CAP_SYS_NICE` nor a limit that
+    /// allows real-time priority; normal scheduling is then restored.
     pub fn start(server_pids: &[u32]) -> io::Result<Self> {
         let turns = Self { server_pids: server_pids.to_vec() };
         sys::schedule(0, libc::SCHED_FIFO, PRIORITY)?;

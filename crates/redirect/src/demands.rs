@@ -13,7 +13,7 @@ use looptax_host::kernel;
 
 use crate::{Demand, Mapping};
 
-/// How many times an escaped text may be escaped again.
+/// Maximum number of times that an escaped text may be escaped again.
 const MAX_ESCAPES: usize = 3;
 
 /// The demands of a process, valid as long as it runs the same program.

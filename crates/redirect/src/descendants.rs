@@ -12,7 +12,7 @@ use crate::sys::{process, wait};
 
 /// Pause between two searches for processes that are about to end.
 const PAUSE_MS: i32 = 1;
-/// Number of searches without a result before [`kill_until`] gives up: some ten seconds.
+/// Maximum number of searches without a result, after which [`kill_until`] gives up: some ten seconds.
 const MOST_LOOKS: usize = 5_000;
 
 /// Returns the running descendants of `roots`; a root is included only if it descends from another root.
@@ -36,8 +36,8 @@ pub(crate) fn signal(roots: &[i32], spared: &[i32], signal: i32) {
 /// Kills the descendants of `roots`, except for the spared ones, until none of them is found. `take_away` is called
 /// before each search, to reap children of the caller that have ended.
 ///
-/// A process is missed if its parent started it after the list of processes was read and ended before its own entry was
-/// read; [`kill_until`] then searches again.
+/// A process is missed if its parent started it after the list of processes was read, and the parent had ended before
+/// the parent's entry was read; [`kill_until`] then searches again.
 pub(crate) fn kill_all(roots: &[i32], spared: &[i32], mut take_away: impl FnMut()) {
     loop {
         take_away();

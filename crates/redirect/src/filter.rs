@@ -1,11 +1,11 @@
 //! The filter, a BPF program for the kernel: it decides which system calls stop and wait for the supervisor.
 //!
 //! It stops as few calls as possible: `connect` except with Unix addresses of full length; the two calls for names;
-//! options of levels that a Unix socket does not have; receiving with flags that it does not support; calls that make
-//! event queues and rings; calls that give a thread other groups, another root or other namespaces; and calls that
-//! confine it. All other calls are allowed whatever their arguments; the kernel caches this decision per call, and does
-//! not run the filter for them again. Of another architecture's calls (32-bit programs) only the last two kinds are
-//! stopped.
+//! options of levels that a Unix socket does not have; receiving with flags that a Unix socket does not support; calls
+//! that make event queues and rings; calls that give a thread other groups, another root or other namespaces; and calls
+//! that confine a thread. All other calls are allowed whatever their arguments; the kernel caches this decision per
+//! call, and does not run the filter for them again. Of another architecture's calls (32-bit programs) only the last
+//! two kinds are stopped.
 //!
 //! # Source
 //! seccomp(2); linux/filter.h.
@@ -31,7 +31,7 @@ const SMALL_CALLS: [u32; 6] = [61, 81, 206, 218, 337, 375];
 #[cfg(not(target_arch = "aarch64"))]
 const SMALL_CALLS: [u32; 6] = [61, 81, 206, 217, 310, 346];
 
-/// Numbers in that architecture of `seccomp` and `landlock_restrict_self`; and then of `prctl`.
+/// Numbers of `seccomp` and `landlock_restrict_self` in that architecture; below them, the number of `prctl`.
 #[cfg(target_arch = "aarch64")]
 const SMALL_CONFINING: [u32; 2] = [383, 446];
 #[cfg(not(target_arch = "aarch64"))]
@@ -76,7 +76,7 @@ pub(crate) fn program() -> Vec<sock_filter> {
     assemble(&steps)
 }
 
-/// Calls that give a thread, or threads that share with it, other groups, another root or other namespaces.
+/// Calls that give other groups, another root or other namespaces to a thread, or to threads that share these with it.
 const CHANGING: [c_long; 5] =
     [libc::SYS_setgroups, libc::SYS_chroot, libc::SYS_pivot_root, libc::SYS_unshare, libc::SYS_setns];
 
@@ -93,8 +93,8 @@ pub(crate) fn is_landlock(number: i32) -> bool {
 /// Flags for receiving that a Unix socket does not support: to receive from the error queue, and to discard data.
 pub(crate) const UNKNOWN_FLAGS: i32 = libc::MSG_ERRQUEUE | libc::MSG_TRUNC;
 
-/// Options of all kinds of sockets for which calls are stopped: options that would reveal a Unix socket, and options
-/// that so few programs set that looptax checks them only after one did.
+/// Options of all kinds of sockets for which calls are stopped: options that would reveal a Unix socket, and rare
+/// options, which looptax checks only after a program has set one of them.
 const SEEN_SOCKET_OPTIONS: [i32; 16] = [
     libc::SO_DOMAIN,
     libc::SO_PROTOCOL,

@@ -1,9 +1,9 @@
 //! The processes of a run: watchdog, supervisor, program.
 //!
-//! The watchdog is the process that the user started; it forks the supervisor, which forks the program. So both are
-//! ancestors of the program and of its descendants, as Yama requires of a process that inspects another. The program
-//! installs the filter, passes the listener to both, and executes. Its input and output, folder, terminal, process
-//! group and signals are the same as without looptax.
+//! The watchdog is the process that the user started; it forks the supervisor, which forks the program. So watchdog and
+//! supervisor are ancestors of the program and of its descendants, as Yama requires of a process that inspects another.
+//! The program installs the filter, passes the listener to watchdog and supervisor, and executes. Its input and output,
+//! folder, terminal, process group and signals are the same as without looptax.
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -59,7 +59,7 @@ const NO_EXEC: u8 = 3;
 const NO_USER: u8 = 4;
 const NO_FOLDER: u8 = 5;
 
-/// Number of checks, one millisecond apart, whether other threads have ended.
+/// Maximum number of checks, one millisecond apart, whether other threads have ended.
 const MOST_LOOKS_FOR_THREADS: usize = 1_000;
 
 /// Exit codes that say why the program could not be started. Source: POSIX, `env`.
@@ -283,8 +283,8 @@ struct Unguarded {
 }
 
 impl Unguarded {
-    /// Begins to observe the watchdog. `None` if the watchdog cannot be observed, or if it is already gone; in the
-    /// latter case the program is taken care of.
+    /// Begins to observe the watchdog. `None` if the watchdog cannot be observed. If the watchdog is already gone,
+    /// calls [`Self::end`] and returns `None`.
     fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
         let keeps_running = config.keeps_running;
         let watchdog = match process::pidfd_open(page.watchdog_pid(), 0) {

@@ -16,21 +16,26 @@
 //! `looptax run` is four processes: the watchdog, which is the process that the user started; its child, the
 //! supervisor; the supervisor's child, the program; and the guard, a second child of the watchdog. The guard sleeps
 //! until the watchdog is gone. If the watchdog was killed, the guard ends the program, unless `--keep-running` was
-//! given; then the guard takes over the watchdog's task. Watchdog and supervisor are ancestors of the program, as Yama
-//! requires of a process that inspects another. The program installs a seccomp filter, passes the filter's listener to
-//! both, and executes; its input and output, terminal, process group and signals are the same as without looptax. The
-//! filter stops `connect`, the two calls for names, options of TCP and IP, receiving with flags that a Unix socket does
-//! not support, calls that make event queues and rings, and calls that give a process other rights; all other calls run
-//! unchanged. For a `connect` to a mapped address the supervisor connects a Unix socket with the program's own user,
-//! groups and capabilities, copies the settings that the program had made, and puts it under the program's descriptor
-//! number. Event queues that watch the old socket are made to watch the new one before that, while the exchange can
-//! still be undone. From then on the program has a native socket, and no other process is in its data path. The new
-//! socket's abstract name contains the addresses that the program believes its two ends have, so there is no table that
-//! could be lost or grow. In any case of doubt the program's own `connect` continues over TCP, and the reason is
-//! counted. The kernel writes each call into memory that supervisor and watchdog share; if the supervisor dies, the
-//! watchdog finishes those calls and takes its place.
+//! given; then the guard takes over the watchdog's task.
 //!
-//! Its limits, which it reports:
+//! Watchdog and supervisor are ancestors of the program, as Yama requires of a process that inspects another. The
+//! program installs a seccomp filter, passes the filter's listener to both, and executes; its input and output,
+//! terminal, process group and signals are the same as without looptax. The filter stops `connect`, the two calls for
+//! names, options of TCP and IP, receiving with flags that a Unix socket does not support, calls that make event queues
+//! and rings, and calls that give a process other rights; all other calls run unchanged.
+//!
+//! For a `connect` to a mapped address the supervisor connects a Unix socket with the program's own user, groups and
+//! capabilities, copies the settings that the program had made, and puts the new socket under the program's descriptor
+//! number. Before that, while the exchange can still be undone, the supervisor makes the event queues that watch the
+//! old socket watch the new one. From then on the program has a native socket, and no other process is in its data
+//! path.
+//!
+//! The new socket's abstract name contains the addresses that the program believes its two ends have, so there is no
+//! table that could be lost or grow. In any case of doubt the program's own `connect` continues over TCP, and the
+//! reason is counted. The kernel writes each call into memory that supervisor and watchdog share; if the supervisor
+//! dies, the watchdog finishes those calls and takes the supervisor's place.
+//!
+//! The limits of this mechanism, which looptax reports:
 //!
 //! - Between the last check of a descriptor and its exchange, another thread of the program has less than a microsecond
 //!   to close the number and open another file; the kernel cannot do both steps atomically.

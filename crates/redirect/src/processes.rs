@@ -19,7 +19,7 @@ use crate::{Features, Mapping};
 /// With more processes than this, the facts about all of them are forgotten; each process is inspected again when it
 /// connects.
 const MAX_PROCESSES: usize = 4_096;
-/// Number of processes whose demands are remembered; each process takes a descriptor.
+/// Maximum number of processes whose demands are remembered; each process takes a descriptor.
 const MAX_DEMANDS: usize = 64;
 /// An event queue appears in its process shortly after the call that makes it was seen. An inspection at least this
 /// long after that call finds the queue.

@@ -33,7 +33,8 @@ impl Tag {
     /// Returns the tag of the `serial`-th connection.
     pub(crate) fn new(peer: SocketAddr, serial: u64) -> Self {
         let own_port = (FIRST_PORT + serial % N_PORTS) as u16;
-        // If it were the peer's port, Go would consider the connection one to itself, and dial again.
+        // If the own port were equal to the peer's port, Go would take the connection for one to itself, and dial
+        // again.
         let own_port = if own_port == peer.port() { FIRST_PORT as u16 - 1 } else { own_port };
         Self { peer, own_port }
     }

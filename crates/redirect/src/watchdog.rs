@@ -43,7 +43,7 @@ impl Config {
     /// Checks that a run can use this configuration; [`run`] calls this itself.
     ///
     /// # Errors
-    /// Those of [`Mapping::check`]; [`RedirectError::TooManyRoutes`] also if the steering has fewer routes.
+    /// The errors of [`Mapping::check`]; [`RedirectError::TooManyRoutes`] also if the steering has fewer routes.
     pub fn check(&self) -> Result<(), RedirectError> {
         self.mapping.check()?;
         let n = self.mapping.routes.len();

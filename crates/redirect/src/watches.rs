@@ -30,8 +30,9 @@ pub(crate) struct Watch {
 const ALWAYS: u32 = (libc::EPOLLERR | libc::EPOLLHUP) as u32;
 
 impl Watch {
-    /// Returns the same watch without its events, for the beginning: no thread gets events of the new file before the
-    /// file is in its place. If the events could not be changed later (`EPOLLEXCLUSIVE`), returns the watch unchanged.
+    /// Returns the same watch without its events, which is added first: so no thread gets events of the new file before
+    /// the file is in its place. If the events could not be changed later (`EPOLLEXCLUSIVE`), returns the watch
+    /// unchanged.
     pub(crate) fn silent(self) -> Self {
         let is_exclusive = self.events & libc::EPOLLEXCLUSIVE as u32 != 0;
         let events = if is_exclusive { self.events } else { libc::EPOLLONESHOT as u32 | ALWAYS };
@@ -146,8 +147,9 @@ pub(crate) fn renew(
     })
 }
 
-/// Returns the watches as later calls have changed them, without changes that come from events or from watches that are
-/// still silent: a one-shot watch ends with the old file's hang-up, and begins again on the other file.
+/// Returns the watches `now`, with only the changes that calls of the program have made. A watch that is still silent,
+/// and a one-shot watch that has had its event, get their state from `before`: a one-shot watch ends with the old
+/// file's hang-up, and begins again on the other file.
 pub(crate) fn as_called(before: &[Watch], mut now: Vec<Watch>) -> Vec<Watch> {
     for it in &mut now {
         let is_as_before = |old: &&Watch| old.is_at(it) && (it.is_over() || old.begins_as(it));
@@ -197,9 +199,10 @@ fn take(pidfd: &OwnedFd, new: &OwnedFd, step: Step, is_wanted: &dyn Fn(&Watch) -
         return Ok(());
     }
     let (taken, harmless) = match step {
-        // The queue already has the watch, under another number, or because the program has added it.
+        // The error means that the queue already has the watch: under another number, or because the program has added
+        // it.
         Step::Add(_) => (epoll::watch(queue.as_fd(), fd, events, data), libc::EEXIST),
-        // The program has ended the watch.
+        // The error means that the program has ended the watch.
         Step::Change(_) => (epoll::change(queue.as_fd(), fd, events, data), libc::ENOENT),
         Step::Forget(_) => (epoll::forget(queue.as_fd(), fd), libc::ENOENT),
     };

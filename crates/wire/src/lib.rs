@@ -1,9 +1,9 @@
 //! The smallest part of each wire protocol that a load generator needs, over any byte stream.
 //!
-//! A connection has two phases. The first is blocking and checks everything: a `Connection` logs in over a [`Stream`]
-//! that has its own time limits, queries the server and prepares the workload. In the second, a [`Codec`] turns
-//! requests into bytes and bytes into replies, without I/O and allocation; the load engine calls it. The peer is
-//! untrusted: each length that it states has a limit, and a wrong answer is a [`WireError`], never a panic.
+//! A connection has two phases. The first phase is blocking and checks everything: a `Connection` logs in over a
+//! [`Stream`] that has its own time limits, queries the server and prepares the workload. In the second phase, a
+//! [`Codec`] turns requests into bytes and bytes into replies, without I/O and allocation; the load engine calls it.
+//! The peer is untrusted: each length that it states has a limit, and a wrong answer is a [`WireError`], never a panic.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 pub mod echo;

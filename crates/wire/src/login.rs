@@ -26,7 +26,7 @@ pub struct Login {
     pub salted: Salted,
     /// Whether the user has enabled MySQL's `mysql_clear_password`, which MySQL's own clients require, too.
     pub enables_clear: bool,
-    /// Whether looptax started the server. Then no other program knows the password, which is valid only for this
+    /// Whether looptax started the server. If it did, no other program knows the password, which is valid only for this
     /// server.
     pub is_for_own_server: bool,
 }

@@ -1,7 +1,8 @@
 //! How the next request is made from the previous one.
 //!
-//! A load engine has many connections, and the requests of the others push a connection's request out of the CPU cache.
-//! So it is cheaper not to write bytes that stay the same: bytes that are not touched cost nothing.
+//! A load engine has many connections. Between two requests of a connection, the requests of the other connections push
+//! its request out of the CPU cache. So bytes that stay the same are not written: bytes that are not touched cost
+//! nothing.
 
 use crate::Draws;
 
@@ -39,7 +40,8 @@ impl Renewal {
         u16::try_from(at).map_or(Self::Anew, |at| Self::Key { at, form })
     }
 
-    /// Turns `request`, which is the previous request, into the next one. Returns false if it has to be written again.
+    /// Turns `request`, which is the previous request, into the next one. Returns false if the request has to be
+    /// written again.
     #[inline]
     pub fn apply(self, draws: &mut impl Draws, request: &mut [u8]) -> bool {
         match self {

@@ -43,8 +43,8 @@ pub(crate) struct Answer {
     signed: String,
 }
 
-/// Keeps the result of the rounds for a password for later logins, because an account's salt stays the same, and 4,096
-/// rounds take milliseconds. Copies share the result. By default no result is kept, as in most clients.
+/// Keeps the result of a password's rounds for later logins, because an account's salt stays the same, and 4,096 rounds
+/// take milliseconds. Copies share the result. By default no result is kept, as in most clients.
 ///
 /// # Source
 /// RFC 5802, section 5.1: a client may keep the result.

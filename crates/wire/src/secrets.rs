@@ -16,8 +16,8 @@ const MASK: &[u8] = b"****";
 
 static SECRETS: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// Makes looptax replace this password from now on in each text of a peer that it repeats. A password of fewer than
-/// three bytes is not replaced.
+/// Adds a password. From now on, looptax replaces it in each text of a peer that looptax repeats. A password of fewer
+/// than three bytes is not replaced.
 pub fn keep_out_of_words(secret: &Secret) {
     let secret = secret.reveal().as_bytes();
     let mut all = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
@@ -41,7 +41,7 @@ pub(crate) fn masked(bytes: &[u8], most: usize) -> Cow<'_, [u8]> {
         }
     }
     if bytes.len() > most + longest {
-        // The cut may be within a password, so its possible beginning is removed, too.
+        // The cut may be within a password, so bytes that may be the beginning of a password are removed, too.
         let kept = text.len().saturating_sub(longest);
         text = Cow::Owned(text[..kept].to_vec());
     }

@@ -103,7 +103,7 @@ impl<S: Statement> Running<S> {
     /// Prepares each different text once, with `prepare`.
     ///
     /// # Errors
-    /// Those of `prepare`.
+    /// The errors of `prepare`.
     pub(crate) fn prepare(
         transaction: Arc<Transaction>,
         mut prepare: impl FnMut(&str) -> Result<S, WireError>,

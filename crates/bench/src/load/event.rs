@@ -71,7 +71,7 @@ pub(super) fn poller_of(connections: &[Connection]) -> Result<OwnedFd, LoadError
     Ok(poller)
 }
 
-/// Returns a function that makes the error of a system call, with the action that the call was made for.
+/// Returns a function that turns the error code of a system call into a [`LoadError`] that names `action`.
 pub(super) fn io(action: &'static str) -> impl Fn(Errno) -> LoadError {
     move |errno| LoadError::Io { action, source: errno.into() }
 }
@@ -93,8 +93,8 @@ fn finish(
     Ok(Some(answered_ns))
 }
 
-/// Sends the connection's next request. The end of one exchange (`since_ns`) is the start of the next: writing a
-/// request takes some 20 ns.
+/// Sends the connection's next request. The next exchange starts when the last one ended (`since_ns`): writing a
+/// request takes only some 20 ns.
 #[inline]
 fn start(
     connection: &mut Connection,

@@ -45,7 +45,7 @@ pub(crate) struct Kept<'a> {
 ///
 /// # Cost
 /// Per request: one send, one receive, two readings of the clock. In addition, at most one `epoll_wait` and one setting
-/// of the timer for sending it, and the same for its answer.
+/// of the timer to send the request, and as many to receive its answer.
 pub(crate) fn open_loop(
     connections: &mut [Connection],
     spec: SliceSpec,

@@ -92,8 +92,8 @@ impl SliceBarrier {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Coordinator: starts `command` on all threads and waits until every one has done it. Once `stop` is set, the
-    /// coordinator no longer waits for late answers.
+    /// Coordinator: starts `command` on all threads and waits until every thread has executed it. Once `stop` is set,
+    /// the coordinator no longer waits for late answers.
     ///
     /// # Errors
     /// The first failure of any thread.
@@ -104,7 +104,7 @@ impl SliceBarrier {
         state.n_busy = self.n_threads;
         self.started.notify_all();
         let mut left = self.longest(command);
-        // The first pause is long enough for the coordinator not to wake up while the threads measure.
+        // The first pause is so long that the coordinator does not wake up while the threads measure.
         let mut pause = left.saturating_sub(self.answer_limit.saturating_sub(LATE));
         loop {
             let (woken, waited) = self

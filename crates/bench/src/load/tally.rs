@@ -47,7 +47,7 @@ impl Digests {
 /// Returns the digest of the earlier answers, extended by another answer.
 #[inline]
 pub(crate) fn digested(answers: u64, data: &[u8]) -> u64 {
-    // Eight bytes at a time, and then the length, so that the boundary between two answers changes the digest.
+    // Digest eight bytes at a time, and then the length, so that the boundary between two answers changes the digest.
     let (words, rest) = data.as_chunks::<8>();
     let start = answers.rotate_left(5);
     let hash = words.iter().fold(start, |hash, word| mixed(hash, u64::from_le_bytes(*word)));
@@ -130,7 +130,7 @@ impl Tally {
         };
     }
 
-    /// Counts one answer. If the answer counts, its latency is added to `samples`.
+    /// Records one answer. If the answer counts, its latency is added to `samples`.
     ///
     /// The first answer of a connection in a slice (`is_first`) never counts: its latency includes the wake-up of the
     /// whole arm.
@@ -169,7 +169,8 @@ impl Tally {
         }
     }
 
-    /// Counts one answer of an open loop. It counts if its request was due in the window, however late the answer came.
+    /// Records one answer of an open loop. The answer counts if its request was due in the window, however late the
+    /// answer came.
     #[inline]
     pub(crate) fn record_due(&mut self, due_ns: u64, answered_ns: u64, samples: &mut Vec<u32>) {
         self.requests += 1;

@@ -28,7 +28,7 @@ use crate::keys::{KeyRange, Keys, SliceOf};
 use crate::plan::{ClientModel, KeySpace, OpenLoop, Pacing, SidePlan};
 use crate::sys::thread_usage;
 
-/// The part that all client threads of an epoch share.
+/// The settings that all client threads of an epoch share.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Load {
     pub(crate) sides: [SidePlan; 2],
@@ -130,8 +130,8 @@ impl ClientThread {
         let pinned = pin_self(core, cores);
         barrier.enter(place, gettid().as_raw_nonzero().get().cast_unsigned());
         if !load.pacing.is_flat_out() {
-            // With this setting, sleeps end on time, not up to 50 µs late. Without it, requests are only sent later,
-            // and the delay is recorded.
+            // With this setting, sleeps end on time, not up to 50 µs late. If the call fails, requests are only sent
+            // later, and the delay is recorded.
             let _ = set_current_timer_slack(NonZeroU64::new(1));
         }
         let mut seen = 0;

@@ -119,7 +119,7 @@ impl Worker {
 
 impl Drop for PageLoad {
     fn drop(&mut self) {
-        // Closes all channels first, so that no worker continues while the others have ended.
+        // Closes all channels first, so that no worker continues while other workers have ended.
         for worker in &mut self.workers {
             worker.jobs = None;
         }

@@ -45,10 +45,10 @@ pub struct Conversation {
 }
 
 impl Conversation {
-    /// Connects and logs in; to the echo server, with [`Echo::default`].
+    /// Connects and logs in; connects to the echo server with [`Echo::default`].
     ///
     /// # Errors
-    /// Those of [`Link::open`]; [`PathError::Stranger`] if nothing proves that the server is at the other end;
+    /// The errors of [`Link::open`]; [`PathError::Stranger`] if nothing proves that the server is at the other end;
     /// [`PathError::Protocol`] if the server refuses or does not follow its protocol.
     pub fn open(protocol: Protocol, endpoint: &Endpoint, login: &Login, limits: Limits) -> Result<Self, PathError> {
         Self::over(Link::open(endpoint, limits)?, protocol, login, limits)
@@ -160,7 +160,8 @@ impl Conversation {
         Ok(Self { connection, facts, endpoint: endpoint.clone(), admitted })
     }
 
-    /// Returns the proof that the peer was checked before the login, for one-shot connections to the same peer.
+    /// Returns the proof that the peer was checked before the login. One-shot connections to the same peer need this
+    /// proof.
     pub fn admitted(&self) -> Admitted {
         self.admitted
     }

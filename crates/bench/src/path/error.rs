@@ -99,8 +99,7 @@ impl PathError {
         self.refusal().is_some_and(|(code, _)| matches!(code, "1045" | "3159" | "28000"))
     }
 
-    /// Renames the action `log in` for protocols without a login: with them, this step is the request for the first
-    /// page.
+    /// Renames the action `log in` for protocols without a login, in which this step is the request for the first page.
     #[must_use]
     pub(crate) fn named_for(self, protocol: looptax_model::dsn::Protocol) -> Self {
         use looptax_model::dsn::Protocol::{Fastcgi, Http};

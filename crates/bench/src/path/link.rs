@@ -59,8 +59,8 @@ impl Link {
 
     /// Like [`Link::open`], but reads only the address family, and no fact that takes another system call: buffer sizes
     /// are 0, and the peer is unknown. For [`Arm::Redirect`] the family is unknown, too, because the process that moves
-    /// the connection would answer the call with the family with which the socket was opened. The link may receive
-    /// bytes ahead, so its socket must not be passed on.
+    /// the connection would answer the call, and report the family with which the socket was opened. The link may
+    /// receive bytes ahead, so its socket must not be passed on.
     ///
     /// # Errors
     /// As [`Link::open`].
@@ -92,7 +92,7 @@ impl Link {
     /// Starts TLS: all bytes that are written and read afterwards are encrypted.
     ///
     /// # Errors
-    /// Those of the socket; [`io::ErrorKind::InvalidData`] if the peer does not speak TLS or is not trusted.
+    /// The errors of the socket; [`io::ErrorKind::InvalidData`] if the peer does not speak TLS or is not trusted.
     pub fn start_tls(&mut self, client: &TlsClient) -> io::Result<()> {
         let mut tls = Box::new(client.connection().map_err(invalid)?);
         while tls.is_handshaking() {

@@ -1,8 +1,8 @@
 //! A one-shot connection: opened, used for one query and closed.
 //!
 //! An application without a pool makes such a connection for every page. The load engine repeats and times one-shot
-//! connections; nothing is kept from one to the next. On each of them only the cheapest proof is made, that of the
-//! address family; the other proofs are made once per epoch on a connection of the same kind.
+//! connections; nothing is kept from one to the next. On each of them looptax makes only the cheapest proof, that of
+//! the address family. It makes the other proofs once per epoch, on a connection of the same kind.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -43,7 +43,7 @@ impl OneShot {
     /// Connects, logs in, sends one query, says goodbye, and waits until the server has closed the connection, too.
     ///
     /// # Errors
-    /// Those of [`Conversation::open`]; [`PathError::Unproved`] if the address family is not the arm's;
+    /// The errors of [`Conversation::open`]; [`PathError::Unproved`] if the address family is not the arm's;
     /// [`PathError::Protocol`] for a wrong answer.
     ///
     /// # Cost
@@ -133,7 +133,7 @@ impl Conversation {
     }
 
     /// Ends the session as a client should, so that the server does not count or log an aborted session. Does not wait
-    /// for the server's end.
+    /// until the server has closed its end.
     pub fn leave(self) {
         let goodbye = self.goodbye();
         // If the server has ended, this fails without harm.

@@ -23,10 +23,10 @@ pub struct Proof {
 
 /// Proves one connection.
 ///
-/// The server's view must come from a connection of the baseline arm: if it lists a connection of the other arm, with
-/// our own local port, then that connection ends in the same server. If each arm has a separate process (memcached),
-/// each process has its own view, and their identities are compared instead. Through a port proxy the server sees the
-/// proxy's connection: `relayed` lists all connections of the proxy, from [`relayed_by`].
+/// The server's view must come from a connection of the baseline arm: if the server lists a connection of the other
+/// arm, with our own local port, then that connection ends in the same server. If each arm has a separate process
+/// (memcached), each process has its own view, and their identities are compared instead. Behind a port proxy the
+/// server sees the proxy's connection; `relayed`, which comes from [`relayed_by`], lists all connections of the proxy.
 ///
 /// [`relayed_by`]: crate::path::relayed_by
 ///

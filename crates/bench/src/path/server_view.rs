@@ -1,7 +1,7 @@
 //! The server's own view of our connections, queried over one of them.
 //!
 //! One query per epoch over one connection lists the connections of every arm. If the other arm's connections are in
-//! that list, with the local port that the kernel gave us, this proves both their transport and that they end in the
+//! that list, with the local port that the kernel gave us, this proves their transport, and proves that they end in the
 //! same server.
 
 mod activity;

@@ -1,8 +1,8 @@
 //! A session: a connection that runs a workload for a while and is then closed, as connections of pools and recycled
 //! workers are.
 //!
-//! A one-shot client of the load engine holds a session, and opens another session when this one has sent all its
-//! requests; each step blocks. Only the cheapest proof is made: see [`crate::path::OneShot`].
+//! A one-shot client of the load engine holds a session, and opens another session when the first session has sent all
+//! its requests; each step blocks. Only the cheapest proof is made: see [`crate::path::OneShot`].
 
 use std::io::{Read, Write};
 
@@ -29,7 +29,8 @@ impl Session {
     /// Connects, logs in and prepares the workload.
     ///
     /// # Errors
-    /// Those of connecting and logging in as in [`OneShot::run`], and those of [`crate::path::Conversation::codec`].
+    /// The errors of connecting and logging in as in [`OneShot::run`], and those of
+    /// [`crate::path::Conversation::codec`].
     pub fn open(one_shot: &OneShot, workload: &Workload, sending: Sending) -> Result<Self, PathError> {
         let mut conversation = one_shot.begin()?;
         let codec = conversation.codec(workload, sending)?;

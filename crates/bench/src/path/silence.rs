@@ -1,10 +1,10 @@
 //! Endpoints that gave no answer in time: looptax does not wait for any of them a second time.
 //!
 //! Some commands send many queries to a server, each over a new connection with a separate time limit. Without this
-//! rule they would wait for each query, and then report only one limit. The rule: while a [`WaitOnce`] lives, looptax
-//! does not connect again to an endpoint that was silent for a whole time limit; a new attempt immediately gets the
-//! first error again. An endpoint that answers, however slowly, is used as before. A connection that was silent is over
-//! in any case.
+//! rule such a command would wait for each query, and then report only one limit. The rule: while a [`WaitOnce`] lives,
+//! looptax does not connect again to an endpoint that was silent for a whole time limit; a new attempt immediately gets
+//! the first error again. An endpoint that answers, however slowly, is used as before. A connection that was silent is
+//! over in any case.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;

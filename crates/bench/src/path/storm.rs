@@ -24,7 +24,7 @@ use crate::path::Endpoint;
 const STEP: Duration = Duration::from_millis(50);
 /// The stack size of a connecting thread, which needs little.
 const STACK_BYTES: usize = 128 << 10;
-/// The first bytes of an answer are enough to identify it.
+/// Number of bytes that are read of an answer; they are enough to identify it.
 const ANSWER_BYTES: usize = 256;
 
 /// The connects to make, and how to make them.
@@ -235,8 +235,8 @@ impl Try {
         }
     }
 
-    /// Does everything that can be done now. Returns the time for which nothing else can be done unless the descriptor
-    /// becomes ready.
+    /// Does everything that can be done now. Returns how long the next step has to wait, unless the descriptor becomes
+    /// ready earlier.
     fn step(&mut self, storm: &Storm<'_>, now: Duration) -> Duration {
         if self.fate.is_some() {
             return Duration::MAX;

@@ -44,7 +44,8 @@ pub struct TlsFacts {
 }
 
 impl TlsClient {
-    /// Makes a client that trusts servers with a certificate for 127.0.0.1 issued by this authority, in DER.
+    /// Makes a client that trusts servers with a certificate for 127.0.0.1 that this authority issued. `authority` is
+    /// in DER.
     ///
     /// # Errors
     /// If `authority` is not a certificate.
@@ -74,9 +75,9 @@ impl TlsClient {
         Ok(Self::from_config(config))
     }
 
-    /// Makes a client for a server on another machine. The server's certificate must be issued by one of these
-    /// authorities, in DER, and, with [`Checked::AuthorityAndName`], for `host`, a name or an IP address. Authorities
-    /// that cannot be read are skipped.
+    /// Makes a client for a server on another machine. One of these authorities, which are in DER, must have issued the
+    /// server's certificate. With [`Checked::AuthorityAndName`] the certificate must also be for `host`, which is a
+    /// name or an IP address. Authorities that cannot be read are skipped.
     ///
     /// # Errors
     /// If `host` is not a name, or if no authority can be read.
@@ -238,7 +239,7 @@ impl Seal {
         Self(connection)
     }
 
-    /// Appends `plain`, as records, to `sealed`.
+    /// Encrypts `plain` and appends the records to `sealed`.
     ///
     /// # Errors
     /// No error while the connection is open; after that, the library's message.
@@ -253,8 +254,8 @@ impl Seal {
         Ok(())
     }
 
-    /// Reads the records in `sealed`, the last of which may continue in the next call, and appends the data in them to
-    /// `plain`.
+    /// Decrypts the records in `sealed` and appends their data to `plain`. The last record may continue in the next
+    /// call.
     ///
     /// # Errors
     /// [`io::ErrorKind::InvalidData`] for bytes that are not a record, or a record that was changed on its way.

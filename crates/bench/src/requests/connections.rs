@@ -55,8 +55,8 @@ impl Connections {
         }
     }
 
-    /// Returns the cores that the server's threads can be pinned to. `None` if they cannot be pinned, because the
-    /// threads are not known, they also serve other clients, or the kernel does not allow it.
+    /// Returns the cores that the server's threads can be pinned to. `None` if the threads cannot be pinned, because
+    /// they are not known, because they also serve other clients, or because the kernel does not allow it.
     pub(super) fn cores_to_hold(&self, cores: &[usize]) -> Option<Vec<usize>> {
         match self {
             Self::Kept(sides) => {

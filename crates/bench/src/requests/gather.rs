@@ -90,7 +90,8 @@ fn answers_agree<'a>(specs: &[SliceSpec], buffers: &'a [ThreadBuffers]) -> bool 
     specs.iter().filter(|spec| spec.side == Side::Baseline).all(|spec| {
         let rank = spec.rank;
         match (idx_of(Side::Baseline, rank), idx_of(Side::Other, rank)) {
-            // This compares connection by connection in the same order, even if each side has separate threads.
+            // The connections are compared one by one, in the same order on both sides, even if each side has separate
+            // threads.
             (Some(one), Some(two)) => {
                 let digests_of = |idx: usize| {
                     let of_thread = move |thread: &'a ThreadBuffers| thread.digests[idx].iter();

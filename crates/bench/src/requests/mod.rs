@@ -37,7 +37,7 @@ use held::Held;
 use seats::{Ends, MOST_CONNECTIONS};
 use workers::Workers;
 
-/// Number of warm-up rounds whose epochs change the shape of later ones.
+/// Number of warm-up rounds whose epochs change the shape of later epochs.
 const ADAPTING_ROUNDS: u64 = 2;
 
 /// Runs the experiment until every contrast has ended, its time is over, `stop` is set, or a request fails.
@@ -247,8 +247,8 @@ impl SliceSource for Requests<'_> {
             return shape;
         }
         let n_rounds = ADAPTING_ROUNDS.min(plan.course.warm_up.least_epochs as u64);
-        // The first connections make the server start what it then keeps, such as a pooler's own connections. So the
-        // time of the first connections does not count.
+        // The first connections make the server start things that it keeps afterwards, for example a pooler's own
+        // connections. So the time that the first connections take does not count.
         let reconnect_us = if round + 1 < n_rounds { 0 } else { epoch.raw.reconnect_us + epoch.raw.prime_us };
         let p99 = p99(epoch);
         let reconnect = Duration::from_micros(reconnect_us);

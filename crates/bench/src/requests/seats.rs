@@ -1,5 +1,5 @@
 //! The cores on which the two ends of each connection run. If looptax may not pin the server's thread, the client
-//! thread follows it; the cores are read around every slice.
+//! thread follows the server's thread. looptax reads the cores before and after every slice.
 
 use looptax_host::processes::{n_migrations, stat};
 use looptax_model::record::Seats;
@@ -9,8 +9,8 @@ use crate::connect::Worker;
 use crate::cores::pin_thread;
 use crate::plan::Placement;
 
-/// With more connections than this, their ends are neither followed nor observed, because for each connection four
-/// files of `/proc` have to be read.
+/// With more connections than this, looptax neither follows nor observes their ends, because it would have to read four
+/// files of `/proc` for each connection.
 pub(super) const MOST_CONNECTIONS: usize = 16;
 
 /// The threads at the two ends of each connection of an epoch; empty if they are pinned.

@@ -39,7 +39,7 @@ pub enum SetError {
     /// There is no script to choose.
     #[error("no script is given, or all scripts have the weight 0")]
     NothingToRun,
-    /// A file's name is missing in `a.sql@3,b.sql`.
+    /// A file name is missing in a list such as `a.sql@3,b.sql`.
     #[error("a file's name is missing in `{spec}`: expected `FILE[@WEIGHT][,FILE[@WEIGHT]…]`")]
     NoFile { spec: String },
     /// The text after `@` is not a weight.

@@ -4,11 +4,12 @@
 //! is untrusted: every text gives a [`Script`] or a [`ScriptError`] with line and column, never a panic. The workload
 //! `script:FILE` reads the files, makes a [`ScriptSet`] of them, and gives each connection a [`Session`].
 //!
-//! The language is that of the pgbench manual, with these differences, each of which is on the safe side: `\gset`,
-//! `\aset`, `\shell`, `\setshell`, `\;`, `debug()` and `permute()` are refused; `:name` inside quotes and comments
-//! stays as it is ([`ScriptSet::warnings`] reports it); numbers count as truth values for `AND`, `OR` and `NOT` too, as
-//! the manual says; shifts outside 0 to 63 bits and `abs` of the least integer are errors; an unset variable is an
-//! error, while pgbench would use its name.
+//! The language is that of the pgbench manual, with these differences, each of which is on the safe side:
+//! - `\gset`, `\aset`, `\shell`, `\setshell`, `\;`, `debug()` and `permute()` are refused.
+//! - `:name` inside quotes and comments stays as it is ([`ScriptSet::warnings`] reports it).
+//! - Numbers count as truth values for `AND`, `OR` and `NOT` too, as the manual says.
+//! - Shifts outside 0 to 63 bits and `abs` of the least integer are errors.
+//! - An unset variable is an error, while pgbench would use its name.
 //!
 //! # Source
 //! PostgreSQL 15 manual, pgbench(1), "Custom Scripts"; for cases that it does not describe, pgbench 15.18 itself

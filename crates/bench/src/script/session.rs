@@ -33,7 +33,7 @@ pub enum Action {
     EndPipeline,
     Sleep(Duration),
     /// The transaction is over; the next call starts another. A transaction can be over without a statement, if `\if`
-    /// skipped all of them.
+    /// skipped all its statements.
     Done,
 }
 
@@ -114,8 +114,8 @@ impl Session {
         Ok(())
     }
 
-    /// Passes each parameter of the prepared statement to `each`, in order, as text, and NULL as `None`. `scratch`
-    /// holds one value at a time.
+    /// Passes each parameter of the prepared statement to `each`, in order: NULL as `None`, any other value as text.
+    /// `scratch` holds one value at a time.
     ///
     /// # Errors
     /// A variable without a value, an infinite value, or a value that is not a number.

@@ -50,7 +50,8 @@ pub trait Watcher {
         Sight::default()
     }
 
-    /// Returns what is wrong with a run on `side` in which `seen` was observed, if the earlier runs had `before`.
+    /// Returns what is wrong with a run on `side` in which `seen` was observed, after earlier runs in which `before`
+    /// was observed.
     fn objection(&self, _side: Side, _seen: Sight, _before: Sightings) -> Option<String> {
         None
     }

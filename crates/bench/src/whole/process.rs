@@ -188,13 +188,13 @@ impl Running {
         Ok(has_ended)
     }
 
-    /// Returns whether the command was stopped. The command has no terminal, so if it reads from the terminal, it would
-    /// stay stopped forever.
+    /// Returns whether the command was stopped. The kernel stops the command if it reads from the terminal; looptax
+    /// gives it no terminal, so it would stay stopped forever.
     fn is_stopped(&self) -> bool {
         stat(self.pid).is_some_and(|it| it.is_stopped)
     }
 
-    /// Asks the whole group to end, and kills the processes that do not.
+    /// Asks the whole group to end, and kills the processes that do not end.
     fn end(&mut self) -> Result<(), CommandError> {
         let _ = kill_process_group(self.group, Signal::TERM);
         // A stopped process handles the first signal only after it continues.

@@ -19,7 +19,7 @@ use looptax_host::seccomp::{Answer, Call};
 
 /// Longest value that is read; `TCP_INFO` has some 280 bytes.
 const MAX_VALUE_BYTES: usize = 512;
-/// Number of values that are remembered, in each of two generations.
+/// Maximum number of values that are remembered, in each of two generations.
 const MAX_REMEMBERED: usize = 8_192;
 /// Source: `net/tcp_states.h`.
 const STATE_ESTABLISHED: u8 = 1;
@@ -147,7 +147,7 @@ pub(crate) fn note_inherited(page: &Page) {
 }
 
 /// Returns whether this process holds a TCP socket that a program may inherit. The supervisor has not seen the options
-/// that were set on it earlier.
+/// that were set on such a socket earlier.
 fn are_inherited() -> io::Result<bool> {
     let own = process::pidfd_open(own_pid(), 0)?;
     let names = kernel::names("/proc/self/fd")?;

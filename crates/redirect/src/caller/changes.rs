@@ -25,8 +25,9 @@ impl Changes {
         self.n_of_groups.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Records that a thread is about to make a change that other threads may share without making a call: threads that
-    /// share its root, or the first thread of its process, whose number it gets when it executes a program.
+    /// Records that a thread is about to make a change that may also apply to other threads, although these make no
+    /// call. These are threads that share its root, and the first thread of its process: when the thread executes a
+    /// program, it gets the first thread's number.
     pub(crate) fn note_other(&self) {
         self.is_past_following.store(true, Ordering::SeqCst);
     }

@@ -2,8 +2,8 @@
 //! namespaces.
 //!
 //! A process may drop its rights at any time, so user, group and capabilities are read again for each connection.
-//! Supplementary groups, root and namespaces change only by calls that the filter stops (`Changes`). These are
-//! remembered until then, because reading them takes longer than everything else.
+//! Supplementary groups, root and namespaces change only by calls that the filter stops (`Changes`). looptax remembers
+//! these facts until such a call, because reading them takes longer than everything else.
 
 mod changes;
 mod own;
@@ -25,7 +25,7 @@ use crate::sys::{errno, process};
 use changes::Moment;
 use status::Status;
 
-/// Number of threads that each thread of ours remembers; each remembered thread takes two descriptors.
+/// Maximum number of threads that each thread of ours remembers; each remembered thread takes two descriptors.
 const MAX_KNOWN: usize = 16;
 
 /// A thread that waits for an answer.

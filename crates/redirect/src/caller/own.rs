@@ -89,9 +89,8 @@ impl Own {
         }
     }
 
-    /// Returns the reason why we cannot act for the caller, if there is one: ids have the same meaning only within one
-    /// user namespace, without capabilities we can act only for our own account, and a security label cannot be
-    /// assumed.
+    /// Returns the reason why we cannot act for the caller, if there is one. Ids have the same meaning only within one
+    /// user namespace. Without capabilities we can act only for our own account. A security label cannot be assumed.
     pub(crate) fn objection(&self, tid: i32, caller: &Person) -> Option<FallbackReason> {
         if self.identity.capabilities != 0 {
             if !caller.world.has_our_users {

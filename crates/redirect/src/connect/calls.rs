@@ -6,7 +6,7 @@ use looptax_host::kernel;
 
 use crate::sys::wait;
 
-/// A call of `epoll_ctl` takes less than this once it has a core and its queue's lock.
+/// Time within which a call of `epoll_ctl` ends, once it has a core and its queue's lock.
 const LAST_CALL: Duration = Duration::from_micros(30);
 /// The longest wait, for a program with more threads than cores.
 const LONGEST_NS: u64 = 20_000_000;
@@ -42,8 +42,8 @@ impl HeldUp {
     ///
     /// # Source
     /// `proc_pid_stat(5)` and `proc_pid_syscall(5)`; the kernel's Documentation/scheduler/sched-stats.rst: the third
-    /// number of `schedstat` counts a thread's turns. `__schedule` of kernel/sched/core.c counts the ends of these as
-    /// context switches.
+    /// number of `schedstat` counts a thread's turns. `__schedule` of kernel/sched/core.c counts the ends of these
+    /// turns as context switches.
     fn of(pid: i32, tid: i32) -> Option<Self> {
         let text = |name: &str| kernel::text(format!("/proc/{pid}/task/{tid}/{name}")).ok();
         let stat = text("stat")?;

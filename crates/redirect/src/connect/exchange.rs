@@ -13,7 +13,7 @@ use crate::supervisor::Supervisor;
 use crate::sys::{errno, process, wait};
 use crate::watches::{self, Watch};
 
-/// Number of times that watches are read again while a program keeps changing them.
+/// Maximum number of times that watches are read again while a program keeps changing them.
 const MOST_LOOKS: u32 = 8;
 
 /// A connected socket that is about to replace another one.
@@ -24,7 +24,7 @@ pub(super) struct Exchange<'a> {
     /// The inode of the old socket's file.
     pub(super) inode: u64,
     pub(super) new: OwnedFd,
-    /// Whether the caller was its process's only thread before its queues were read; if so, they do not change.
+    /// Whether the caller was its process's only thread before its queues were read; if so, the queues do not change.
     pub(super) is_only_thread: bool,
 }
 
@@ -34,7 +34,7 @@ impl Exchange<'_> {
     /// another file by now.
     ///
     /// This process closes the new socket before the program continues: while we hold the socket, queues would report
-    /// its events even after the program has closed it.
+    /// the socket's events even after the program has closed it.
     pub(super) fn run(self, old: OwnedFd, watches: &[Watch]) -> Result<bool, Left> {
         let changed =
             self.may_change().then(|| self.asked.watches(self.supervisor, &[self.asked.fd], &old, self.inode));
@@ -62,9 +62,9 @@ impl Exchange<'_> {
         Ok(true)
     }
 
-    /// Handles the slow case, in which the old file is still held: by the process itself under other numbers, which are
-    /// replaced as well; or by another process, whose numbers cannot be replaced. `watches` are the watches of the new
-    /// file so far.
+    /// Handles the slow case, in which the old file is still held. If the process itself holds the file under other
+    /// numbers, these numbers get the new socket as well; if another process holds the file, that process's numbers
+    /// cannot be replaced. `watches` are the watches of the new file so far.
     fn replace_copies(self, held: &Held, mut watches: Vec<Watch>) -> Result<bool, Left> {
         let own = holders::own(self.asked.call.tid, self.inode);
         let Some(old) = own.iter().find_map(Holder::take) else {
@@ -123,7 +123,7 @@ impl Exchange<'_> {
     }
 
     /// Adds the watches of the new socket while the exchange can still be undone: if the socket is not put in place
-    /// after all, its watches end with it. Until then no other thread gets its events.
+    /// after all, its watches end with it. Until the socket is in place, no other thread gets its events.
     fn watch(&self, watches: &[Watch]) -> Result<(), Left> {
         let silent: Vec<Watch> = watches.iter().map(|it| it.silent()).collect();
         self.renew(&self.new, &[], if self.is_only_thread { watches } else { &silent })
@@ -142,7 +142,7 @@ impl Exchange<'_> {
 
     /// Reads the watches again until they no longer change, because another thread may have added or changed watches of
     /// the file `from` that was under these numbers. The numbers now refer to the file `to`, so only a call that had
-    /// already begun can still do that.
+    /// already begun can still add or change a watch of `from`.
     ///
     /// `known` are the watches that the program has set on either file, as far as they are known; the return value is
     /// their final state. Watches of the new file stay silent.
@@ -190,7 +190,7 @@ impl Exchange<'_> {
                 (self.asked.call.tid, (self.new.as_fd(), inode), self.supervisor.features.has_kcmp);
             // The kernel has no call that changes a watch only if it is still unchanged, so we check first and then
             // change it. A thread that has just given up its core is rarely interrupted in the few microseconds between
-            // the two.
+            // check and change.
             let is_silent = |it: &Watch| {
                 std::thread::yield_now();
                 watches::find(tid, &[it.queue], it.fd, file, has_kcmp).contains(&it.silent())
@@ -198,7 +198,8 @@ impl Exchange<'_> {
             watches::renew(self.asked.caller, self.new.as_fd(), (&silent, &begun), &is_silent)
                 .map_err(failed(FallbackReason::Watched))
         };
-        // This needs a thread, and the user may have reached the limit of threads at the moment.
+        // Repeats `begin`, because it needs a new thread, and the user may have reached the limit of threads at the
+        // moment.
         if !self.is_only_thread && !known.is_empty() {
             let _ = (0..MOST_LOOKS).any(|_| begin().is_ok() || wait::poll(&[], 1).is_err());
         }

@@ -20,7 +20,7 @@ pub(super) struct Holder {
     inode: u64,
 }
 
-/// How many steps of [`LOOK`] to wait for a process that only inspects the program's descriptors.
+/// Maximum number of steps of [`LOOK`] to wait for a process that only inspects the program's descriptors.
 const MAX_LOOKS: u32 = 20;
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -29,7 +29,7 @@ thread_local! {
     static QUEUE: RefCell<Option<OwnedFd>> = const { RefCell::new(None) };
 }
 
-/// A file that we gave up but others still hold.
+/// A file to which we gave up our own reference, but that other descriptors still hold.
 pub(super) struct Held {
     queue: Option<OwnedFd>,
 }

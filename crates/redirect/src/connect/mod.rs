@@ -70,7 +70,7 @@ fn failed(reason: FallbackReason) -> impl Fn(io::Error) -> Left {
 struct Mapped {
     peer: SocketAddr,
     route_idx: usize,
-    /// Whether its route is not moved now. Calls on a socket that was moved before are answered even then.
+    /// Whether the address's route is not moved now. Calls on a socket that was moved before are answered even then.
     is_left: bool,
 }
 
@@ -240,8 +240,8 @@ fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
     Kind::Idle { own_port }
 }
 
-/// Returns whether a socket that is only for IPv6 is to connect to an IPv4 address inside an IPv6 one, which is
-/// unreachable for it.
+/// Returns whether the socket cannot reach `peer`, because the socket is only for IPv6 and `peer` is an IPv4 address
+/// inside an IPv6 one.
 fn is_of_other_family(peer: SocketAddr, old: BorrowedFd<'_>) -> bool {
     let is_mapped = matches!(peer, SocketAddr::V6(it) if it.ip().to_ipv4_mapped().is_some());
     is_mapped && socket::number(old, libc::IPPROTO_IPV6, libc::IPV6_V6ONLY).is_ok_and(|it| it != 0)

@@ -64,8 +64,8 @@ impl OwnThreads {
     /// according to `mapping`, but its demands are ignored. Threads that already exist are not affected.
     ///
     /// # Errors
-    /// Those of a mapping that cannot be used; [`RedirectError::Start`] with the step that failed. The thread cannot be
-    /// used then, and has to end.
+    /// The errors of a mapping that cannot be used; [`RedirectError::Start`] with the step that failed. The thread
+    /// cannot be used then, and has to end.
     pub fn cover(&self, mapping: &Mapping) -> Result<(), RedirectError> {
         mapping.check()?;
         let socket = self

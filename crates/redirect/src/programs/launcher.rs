@@ -28,7 +28,7 @@ const HELD_BACK: [i32; 8] = [
     libc::SIGTTOU,
     libc::SIGCHLD,
 ];
-/// After the program was asked to end, the pause between two checks whether it has ended.
+/// Pause between two checks whether the program has ended, after it was asked to end.
 const PAUSE_MS: i32 = 5;
 const NS_PER_MS: u64 = 1_000_000;
 

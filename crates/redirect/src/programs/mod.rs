@@ -54,7 +54,8 @@ impl Programs {
     /// the process has now.
     ///
     /// # Errors
-    /// Those of [`Config::check`]; [`RedirectError::Threads`], or [`RedirectError::Start`] with the step that failed.
+    /// The errors of [`Config::check`]; [`RedirectError::Threads`], or [`RedirectError::Start`] with the step that
+    /// failed.
     pub fn begin(mut config: ProgramsConfig) -> Result<Self, RedirectError> {
         config.config.ends_all = true;
         config.config.check()?;
@@ -98,8 +99,8 @@ impl Programs {
         self.has_ended().is_some() && !self.pids_of_program().is_empty()
     }
 
-    /// Asks all processes of the program to end (`SIGTERM`), kills those that are left after `grace`, and returns when
-    /// no process is left, with the number of processes that had to be killed. The supervisor answers calls until then.
+    /// Asks all processes of the program to end (`SIGTERM`), and kills those that are left after `grace`. When no
+    /// process is left, returns the number of processes that had to be killed. The supervisor answers calls until then.
     ///
     /// # Errors
     /// [`RedirectError::Start`] if the launcher was killed; then everything else was killed, too.

@@ -23,8 +23,8 @@ use looptax_host::seccomp::{Answer, Call, Listener};
 use pool::Pool;
 use sockets::Sockets;
 
-/// Number of remembered sockets whose call a signal ended after they were put in place. This happens only on kernels
-/// without `WAIT_KILLABLE_RECV`, and there are few of them at a time.
+/// Maximum number of remembered sockets that were put in place for a call which a signal then ended. Such sockets exist
+/// only on kernels without `WAIT_KILLABLE_RECV`, and only few at a time.
 const MAX_UNANSWERED: usize = 1_024;
 
 pub(crate) struct Supervisor {

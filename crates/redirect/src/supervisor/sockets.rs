@@ -6,7 +6,8 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::sys::socket;
 
-/// Number of sockets remembered in each of two generations; when there are more, the older generation is forgotten.
+/// Maximum number of sockets that are remembered in each of two generations; when there are more, the older generation
+/// is forgotten.
 const MAX_REMEMBERED: usize = 4_096;
 
 #[derive(Debug, Default)]

@@ -1,7 +1,7 @@
 //! New processes: forked, executed, ended.
 //!
 //! A forked child has only the thread that forks, so a process with several threads must not continue as if nothing had
-//! happened: callers ensure that (`launch`), and a child never returns into its parent's frames.
+//! happened: callers ensure this (`launch`), and a child never returns into its parent's frames.
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -183,6 +183,6 @@ pub(crate) fn close_own_descriptors() {
 /// Puts a file under a number in this thread's own table, replacing the file that is there.
 pub(crate) fn put_under(file: BorrowedFd<'_>, number: i32) -> io::Result<()> {
     // SAFETY: the table is a copy that belongs to this thread or process. The value that owns the old descriptor owns
-    // it in the other table, and this one ends without using it.
+    // it in the other table; the thread or process with this table ends without using that value.
     checked(unsafe { libc::dup2(file.as_raw_fd(), number) }.into()).map(drop)
 }

@@ -172,7 +172,8 @@ fn find_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result
 
 /// Number of searches through the files under a number before the file counts as absent.
 const LOOKS_AMONG_FILES: u32 = 4;
-/// More than the number of files that one descriptor number has had and whose watches still exist.
+/// Maximum number of files that are searched under one descriptor number: more than have had this number and still have
+/// watches.
 const MOST_FILES_OF_A_NUMBER: u32 = 4;
 
 /// Returns the number of threads of a process.

@@ -9,8 +9,8 @@ const SHORTEST_NS: u64 = 100_000;
 /// Size of the first version of the structure, in bytes. Source: linux/sched/types.h, `SCHED_ATTR_SIZE_VER0`.
 const ATTRIBUTE_BYTES: u32 = 48;
 
-/// Requests short time slices, which are scheduled sooner, so that a server that is woken on our core does not run
-/// first. Needs no rights; kernels before 6.12 do not support it.
+/// Requests short time slices. The kernel schedules a thread with short slices sooner, so a server that is woken on our
+/// core does not run first. Needs no rights; kernels before 6.12 do not support it.
 ///
 /// # Errors
 /// If the kernel refuses.

@@ -151,8 +151,9 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, room: &mut [u8], flags: c_int) -> 
     checked(n as c_long).map(|n| n as usize)
 }
 
-/// Returns whether a socket that is not connected has a port that its program chose. It does not if the kernel chose
-/// the port, or if the port is left from an earlier attempt, is still shown but has been given up.
+/// Returns whether a socket that is not connected has a port that its program chose. A port that the kernel chose does
+/// not count. Nor does a port from an earlier attempt, which the kernel still shows although the socket has given it
+/// up.
 ///
 /// A port that the kernel chose is given up by this check: a program that continues over TCP gets another one. The
 /// socket listens for a moment, at a port that no program knows.

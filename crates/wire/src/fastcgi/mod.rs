@@ -33,8 +33,8 @@ const HEADER_BYTES: usize = 8;
 /// Highest number of bytes in a record's content, whose length has 16 bits.
 const RECORD_BYTES: usize = 0xffff;
 
-/// Highest number of bytes in an answer: the content of both streams and the headers of the records, so that a series
-/// of empty records also reaches the limit. A usual page has a hundredth of it.
+/// Highest number of bytes in an answer. The headers of the records count like the content of both streams, so that a
+/// series of empty records also reaches the limit. A usual page has a hundredth of this size.
 const ANSWER_LIMIT: u64 = 64 << 20;
 
 const ACTION: &str = "read a FastCGI answer";

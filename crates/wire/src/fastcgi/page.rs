@@ -60,7 +60,7 @@ impl<S: Stream> Connection<S> {
     /// `limit` is the stream's own time limit, for error messages; the stream enforces it.
     ///
     /// # Errors
-    /// Those of [`Page`] for the answer; `Timeout`, `Closed`, `Io`.
+    /// The errors of [`Page`] for the answer; `Timeout`, `Closed`, `Io`.
     pub fn hello(mut stream: S, folder: &str, limit: Duration) -> Result<Self, WireError> {
         let mut page = Page::new(&Asked::script(&site::script(folder, site::WHO)))?;
         let mut request = Vec::new();

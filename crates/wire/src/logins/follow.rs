@@ -33,7 +33,7 @@ pub(super) trait Follow: Send {
     /// Skips bytes that were not seen; returns false if the meaning of the bytes after them is not known.
     fn skip(&mut self, sender: Sender, n: u64) -> bool;
 
-    /// Returns whether a message of this sender has ended and none has begun.
+    /// Returns whether this sender's last message has ended and its next message has not begun.
     fn is_between(&self, sender: Sender) -> bool;
 
     fn course(&self) -> Course;

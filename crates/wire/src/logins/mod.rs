@@ -3,7 +3,7 @@
 //! A [`Logins`] receives all bytes that pass one end of a connection, in order and in pieces of any size, and
 //! overwrites each secret byte of a login with `*`. The other bytes stay, so a dissector can still read the login. If
 //! the meaning of bytes is not known, because the connection began earlier or bytes are missing, [`Logins`] reports
-//! that the bytes are to be left out. It does so until a request and an answer have passed whose form proves where a
+//! that the bytes are to be left out. It does so until it has seen a request and an answer whose form proves where a
 //! request begins. If a connection does not follow the protocol, the rest of the connection is left out. A statement is
 //! not a login: a password in a statement stays. Called by `looptax watch -w`.
 

@@ -84,8 +84,8 @@ pub(super) struct Postgres {
     request: u32,
     /// The number of the last authentication request.
     login: u32,
-    /// Whether the next byte of the client's answer belongs to the method's name. After it, `n_of_length` bytes of a
-    /// length follow.
+    /// Whether the next byte of the client's answer belongs to the method's name. After the name, `n_of_length` bytes
+    /// of a length follow.
     is_in_name: bool,
     n_of_length: u8,
     is_cancel: bool,

@@ -9,7 +9,7 @@ use super::follow::{Course, Follow, Sender, Unknown, hide};
 
 /// First byte of a TLS connection.
 const TLS_HANDSHAKE: u8 = 0x16;
-/// Length of the longest word that this file looks for; a longer word cannot be one of them.
+/// Length of the longest word that this file looks for; a longer word never matches.
 const MOST_WORD: usize = 16;
 /// Highest number of digits in a length or a number of words.
 const MOST_DIGITS: usize = 12;

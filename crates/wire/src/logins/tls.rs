@@ -47,8 +47,8 @@ impl Records {
         }
     }
 
-    /// Skips `n` missing bytes; returns whether they end within a record, so that it is known where the next record
-    /// begins.
+    /// Skips `n` missing bytes; returns true if they end within a record, because the beginning of the next record is
+    /// then known.
     pub(super) fn skip(&mut self, sender: Sender, n: u64) -> bool {
         let side = self.side(sender);
         let is_within = side.n_header == 0 && n <= side.n_left;

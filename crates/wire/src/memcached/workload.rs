@@ -102,8 +102,9 @@ impl Codec for Get {
 pub struct Set(Keyed);
 
 impl Set {
-    /// Makes the command, with keys as in [`Get::new`]. The value is the letter x, repeated `value_bytes` times. It
-    /// expires after `ttl_s` seconds (at most 30 days, because memcached takes a larger number for a date), or never.
+    /// Makes the command, with keys as in [`Get::new`]. The value is the letter x, repeated `value_bytes` times. The
+    /// key expires after `ttl_s` seconds (at most 30 days, because memcached takes a larger number for a date), or
+    /// never.
     pub fn new(prefix: &str, value_bytes: usize, ttl_s: Option<u32>) -> Self {
         let mut bytes = Vec::new();
         let value = filler(value_bytes);

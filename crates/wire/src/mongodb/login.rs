@@ -23,9 +23,9 @@ const USUAL_DATABASE: &str = "test";
 impl<S: Stream> Connection<S> {
     /// Sends hello, and logs in if there is a user.
     ///
-    /// The server looks for the account in the database [`Login::accounts`]; without it, in the login's database;
-    /// without both, in `admin`, as with every driver. `timeout_hint` is the stream's own time limit, for error
-    /// messages; the stream enforces it.
+    /// The server looks for the account in the database [`Login::accounts`]. If that is not set, it looks in the
+    /// login's database; if neither is set, in `admin`, as with every driver. `timeout_hint` is the stream's own time
+    /// limit, for error messages; the stream enforces it.
     ///
     /// # Errors
     /// [`WireError::Server`] if the server refuses, with `MongoDB`'s number as its code; [`WireError::Unsupported`] if

@@ -72,7 +72,7 @@ impl Command {
 }
 
 /// Looks for an answer to the message with this number at the start of the received bytes. Returns the range of its
-/// document, which is the end of the message.
+/// document, which is the last part of the message.
 #[inline]
 pub(super) fn answer(
     received: &[u8],

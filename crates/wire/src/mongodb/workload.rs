@@ -19,8 +19,8 @@ const ID_PLACE: [u8; ID_BYTES] = [0xfe; ID_BYTES];
 const INSERTED: u8 = 0x80;
 
 /// Returns the id of the document with this key. The id has the type that `MongoDB` assigns by default: for such an id,
-/// `FerretDB` 1.24 on `SQLite` searches the documents only up to the one with this id; for a numeric id it searches all
-/// documents.
+/// `FerretDB` 1.24 on `SQLite` searches the documents only up to the document with this id; for a numeric id it
+/// searches all documents.
 pub(super) fn id_of(key: u64) -> [u8; ID_BYTES] {
     let mut id = [0; ID_BYTES];
     id[4..].copy_from_slice(&key.to_be_bytes());

@@ -132,7 +132,7 @@ impl<'a> Authentication<'a> {
     /// response.
     ///
     /// The greeting contains the server's default plugin, not the account's. If that plugin cannot start from the
-    /// greeting, looptax begins with the native one, as the C libraries do, and the server switches.
+    /// greeting, looptax begins with the native plugin, as the C libraries do, and the server switches.
     pub(super) fn start(
         greeting: &HandshakePacket<'_>,
         login: &'a Login,

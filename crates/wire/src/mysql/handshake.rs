@@ -2,9 +2,10 @@
 //!
 //! The capabilities that we request determine what the server sends per reply, so we request those that each server's
 //! usual C library requests. libmariadb 3.3 does not use `CLIENT_DEPRECATE_EOF` and uses MariaDB's cached metadata
-//! (from 10.6 on no column definitions if they have not changed since the statement was prepared), as was observed with
-//! sysbench 1.0 over libmariadb 3.3.20. libmysqlclient 8 uses `CLIENT_DEPRECATE_EOF`. Unlike both, we request neither
-//! several results nor progress reports, because this code cannot read them. Called by `Connection::login`.
+//! (MariaDB from 10.6 on then sends no column definitions if they have not changed since the statement was prepared).
+//! This was observed with sysbench 1.0 over libmariadb 3.3.20. libmysqlclient 8 uses `CLIENT_DEPRECATE_EOF`. Unlike
+//! both libraries, we request neither several results nor progress reports, because this code cannot read them. Called
+//! by `Connection::login`.
 
 use std::collections::HashMap;
 

@@ -71,8 +71,8 @@ impl<S: Stream> Connection<S> {
     /// Logs in like [`Self::login`], but over TLS, which `start_tls` starts after the greeting.
     ///
     /// # Errors
-    /// Those of [`Self::login`]; [`WireError::NoTls`] if the server does not offer TLS, [`WireError::Io`] if TLS cannot
-    /// be started.
+    /// The errors of [`Self::login`]; [`WireError::NoTls`] if the server does not offer TLS, [`WireError::Io`] if TLS
+    /// cannot be started.
     pub fn login_over_tls(
         stream: S,
         login: &Login,

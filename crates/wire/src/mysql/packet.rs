@@ -85,7 +85,7 @@ impl<S: Stream> Packets<S> {
             bytes.extend_from_slice(piece);
             self.sequence = self.sequence.wrapping_add(1);
             rest = next;
-            // After a full piece another one must follow, even if it is empty.
+            // After a full piece another piece must follow, even if it is empty.
             if piece.len() < FULL {
                 break;
             }

@@ -52,8 +52,8 @@ impl Codec for PreparedQuery {
 }
 
 impl PreparedQuery {
-    /// Makes the query from the first and the later request, whose last eight bytes are the key if the query has a key,
-    /// and from the column layout that the server announced when it prepared the query.
+    /// Makes the query from the first and the later request, and from the column layout that the server announced when
+    /// it prepared the query. If the query has a key, the key is in the last eight bytes of each request.
     pub(super) fn new(
         dialect: Dialect,
         [first_request, later_request]: [Vec<u8>; 2],

@@ -18,7 +18,7 @@ const SALT_BYTES: usize = 20;
 const FOUND_IN_CACHE: &[u8] = &[3];
 const WANTS_PASSWORD: &[u8] = &[4];
 
-/// The plugin: one of the two.
+/// One of the two plugins.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// `caching_sha2_password`: the server remembers accounts that logged in before.
@@ -65,7 +65,7 @@ impl Exchange {
     /// Returns the answer to a challenge; `None` if no answer is sent.
     ///
     /// # Errors
-    /// If the challenge is not part of this exchange, or the server's key is not a key.
+    /// If the challenge is not part of this exchange, or the bytes that the server sent as its key are not a key.
     pub(super) fn answer(
         &mut self,
         action: &'static str,
@@ -99,9 +99,9 @@ impl Exchange {
         }
     }
 
-    /// Returns the password in clear text if no other program can read it. If others could, returns the request for the
-    /// server's key. Any process that answers can send a key, so looptax requests a key only from a server on this
-    /// machine.
+    /// Returns the password in clear text if no other program can read it. If other programs could read it, returns the
+    /// request for the server's key. Any process that answers can send a key, so looptax requests a key only from a
+    /// server on this machine.
     fn password_or_key(&mut self, password: &[u8], channel: Channel) -> Result<Vec<u8>, WireError> {
         if self.kind.may_be_clear(channel) {
             return Ok(terminated(password));

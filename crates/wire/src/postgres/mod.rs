@@ -79,8 +79,8 @@ impl<S: Stream> Connection<S> {
 
     /// Runs the query `sql` like [`Self::query`], but names refer only to objects of the server's own catalog, and not
     /// to a table, function or operator that a user made. This matters because our account may have rights that this
-    /// user does not have. It applies only to this query, even if a pooler gives the connection to another client
-    /// afterwards.
+    /// user does not have. The restriction applies only to this query, even if a pooler gives the connection to another
+    /// client afterwards.
     ///
     /// # Errors
     /// As [`Self::query`].

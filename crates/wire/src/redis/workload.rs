@@ -81,8 +81,8 @@ impl Codec for Get {
 pub struct Set(Keyed);
 
 impl Set {
-    /// Makes the command, with keys as in [`Get::new`]. The value is the letter x, repeated `value_bytes` times. It
-    /// expires after `ttl_s` seconds, or never.
+    /// Makes the command, with keys as in [`Get::new`]. The value is the letter x, repeated `value_bytes` times. The
+    /// key expires after `ttl_s` seconds, or never.
     pub fn new(prefix: &str, value_bytes: usize, ttl_s: Option<u32>) -> Self {
         let value = filler(value_bytes);
         let ttl = ttl_s.map(|ttl_s| ttl_s.to_string());

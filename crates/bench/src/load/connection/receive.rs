@@ -85,7 +85,7 @@ impl Connection {
     /// Accepts `n` bytes just received; true if the request is answered, and the answer is complete and right.
     #[inline]
     fn accept(&mut self, room: &mut Vec<u8>, n: usize, tally: &mut Tally) -> Result<bool, LoadError> {
-        // Count the bytes of the answer, not those of the records in which it travels.
+        // Count the bytes of the answer, not the bytes of the TLS records that carry it.
         let n = match self.sealed {
             None => n,
             Some(_) => self.unseal(room, n)?,
@@ -128,7 +128,8 @@ impl Connection {
         let Some(sealed) = &mut self.sealed else {
             return Ok(0);
         };
-        // Unlike for the other connections, the buffer of an encrypted connection is only as long as its data.
+        // The buffer of an encrypted connection is only as long as its data; the buffer of any other connection is
+        // longer.
         room.truncate(self.n_received);
         let opened = sealed.records.open(&sealed.received[..n], room);
         opened.map_err(|source| LoadError::Io { action: "open a record", source })?;

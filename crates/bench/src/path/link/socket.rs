@@ -1,4 +1,5 @@
-//! The socket itself: opened by the same system calls on each transport; and the facts that the kernel reports.
+//! The socket itself, opened by the same system calls on each transport, and the facts that the kernel reports about
+//! it.
 
 use std::io;
 use std::net::SocketAddr;

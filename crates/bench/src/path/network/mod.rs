@@ -1,9 +1,9 @@
 //! looptax's own network namespaces: one represents the container, the others its hosts.
 //!
 //! Nothing outside of these namespaces is changed: the interfaces, addresses and rules are in namespaces that have no
-//! name, and they disappear with the last process in them, however it ended. The process that calls [`Network::enter`]
-//! moves into the container; so the servers that it starts are in the container, and loopback is the container's. A
-//! thread that opens connections as the host would calls [`Network::move_to_host`].
+//! name, and they disappear with the last process in them, however that process ended. The process that calls
+//! [`Network::enter`] moves into the container; so the servers that it starts are in the container, and loopback is the
+//! container's. A thread that opens connections as the host would calls [`Network::move_to_host`].
 //!
 //! ```text
 //! host:  bridge 10.77.0.1 ── veth ── container: 10.77.0.2, servers
@@ -50,8 +50,8 @@ impl Host {
         Ipv4Addr::new(10, self.subnet(), 0, 2)
     }
 
-    /// Returns the second byte of the host's addresses. It is chosen for this project; the namespaces contain no other
-    /// network.
+    /// Returns the second byte of the host's addresses. The number is chosen for this project; the namespaces contain
+    /// no other network.
     fn subnet(self) -> u8 {
         match self {
             Self::Plain => 77,

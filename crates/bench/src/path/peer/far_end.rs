@@ -1,9 +1,9 @@
 //! Finds the account at the other end of a connection, from the kernel's data about the sockets.
 //!
 //! For a Unix socket, this is the account of the process that called `listen`. For TCP, it is the account of the
-//! process that accepted the connection or, before that, of the process that listens. The listener is queried first: as
-//! long as a connection waits to be accepted, its listener exists, so no process can accept the connection and then
-//! replace the listener by another process's.
+//! process that accepted the connection or, before that, of the process that listens. looptax queries the listener
+//! first, because the listener exists as long as the connection waits to be accepted. In the reverse order, a process
+//! could accept the connection between the two queries, and another process could replace the listener by its own.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};
@@ -148,7 +148,7 @@ mod tests {
         };
         let to = SocketAddr::from(([127, 0, 0, 1], listener.local_addr().unwrap().port()));
         let own = FarEnd::Account(rustix::process::geteuid().as_raw());
-        // If the machine's listeners are for one family each, no process listens here.
+        // If each listener of the machine serves only one address family, no process listens at this address.
         if let Ok(link) = Link::open(&Endpoint::Tcp(to), Limits::default()) {
             assert_eq!(of(&link).who, own);
             let _accepted = listener.accept().unwrap();

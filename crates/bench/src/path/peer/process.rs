@@ -106,7 +106,8 @@ fn uid_of(process: &Path) -> Option<u32> {
 /// Returns whether the process's program is a server of the protocol. This is decided by the file name of the program
 /// or, if we may not see the file, by the process's own name. `None` if we can see neither.
 ///
-/// An account that is not reserved for servers can name its own program like a server; then the name proves nothing.
+/// An account that is not reserved for servers can give its own program the name of a server; then the name proves
+/// nothing.
 fn is_server(process: &Path, protocol: Protocol) -> Option<bool> {
     let file = kernel::link(process.join("exe")).ok();
     let Some(name) = file.as_deref().and_then(Path::file_name) else {
