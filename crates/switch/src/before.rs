@@ -107,6 +107,6 @@ fn is_over(watch: &Watch, address: &Address, tcp: SocketAddr) -> bool {
 }
 
 fn watched(address: Address, tcp: SocketAddr, near: Near<'_>) -> Watched {
-    let server = near.server_with_its_proxy(&address);
-    Watched { title: String::new(), address, tcp, socket: None, server, is_whole: true, file: None }
+    let (server, is_behind_proxy) = near.server_as_seen(&address);
+    Watched { title: String::new(), address, tcp, socket: None, server, is_behind_proxy, is_whole: true, file: None }
 }

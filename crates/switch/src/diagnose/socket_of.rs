@@ -92,16 +92,19 @@ impl<'a> Near<'a> {
         servers.find(|it| is_one(it) && listens_for(&it.endpoints, address, self.network))
     }
 
-    /// Returns the server to which this address leads, with the endpoints at which its clients connect. For a server in
-    /// a container, these are the endpoints of the container's proxy instead of the server's own ports.
-    pub(crate) fn server_with_its_proxy(self, address: &Address) -> Option<Server> {
-        let behind = |(published, server): Behind<'_>| {
+    /// Returns the server to which this address leads, with the endpoints at which its clients connect, and whether
+    /// these are a container's proxy in place of the server's own ports.
+    pub(crate) fn server_as_seen(self, address: &Address) -> (Option<Server>, bool) {
+        if let Some(own) = self.server(address).or_else(|| self.listener(address)) {
+            return (Some(own.clone()), false);
+        }
+        let behind = self.behind(address).map(|(published, server)| {
             let sockets = server.endpoints.iter().filter(|it| it.tcp().is_none());
             let endpoints = published.endpoints.iter().chain(sockets).cloned().collect();
             Server { endpoints, ..server.clone() }
-        };
-        let own = self.server(address).or_else(|| self.listener(address)).cloned();
-        own.or_else(|| self.behind(address).map(behind))
+        });
+        let is_behind_proxy = behind.is_some();
+        (behind, is_behind_proxy)
     }
 
     /// Returns the server of any kind that listens at this address.

@@ -16,6 +16,8 @@ pub(super) struct Eye {
     over_tcp: Option<Conversation>,
     over_socket: Option<Conversation>,
     user: String,
+    /// Whether clients over TCP connect to a container's proxy: the server's lists then have the proxy's addresses.
+    pub(super) is_behind_proxy: bool,
 }
 
 impl Drop for Eye {
@@ -39,6 +41,7 @@ impl Eye {
             over_tcp: log_in(address, &Endpoint::Tcp(tcp), limits).ok(),
             over_socket: None,
             user: user_of(address).unwrap_or_default(),
+            is_behind_proxy: false,
         }
     }
 
@@ -54,7 +57,7 @@ impl Eye {
 
     /// Whether the server lists the sessions over TCP to looptax's login.
     pub(super) fn sees_tcp(&self) -> bool {
-        self.over_tcp.as_ref().is_some_and(|it| lists_sessions(it.protocol()))
+        !self.is_behind_proxy && self.over_tcp.as_ref().is_some_and(|it| lists_sessions(it.protocol()))
     }
 
     pub(super) fn is_shut(&self) -> bool {
@@ -81,7 +84,8 @@ impl Eye {
             let listed = conversation.other_sessions(&self.user);
             let listed = listed.map_err(|error| error.to_string())?;
             for session in listed.iter().filter_map(session) {
-                if !own.contains(&session.id) && !found.contains(&session) {
+                let is_of_proxy = self.is_behind_proxy && session.from.is_some();
+                if !is_of_proxy && !own.contains(&session.id) && !found.contains(&session) {
                     found.push(session);
                 }
             }

@@ -23,6 +23,8 @@ pub struct Watched {
     pub socket: Option<PathBuf>,
     /// The server that listens on both endpoints, if looptax sees it.
     pub server: Option<Server>,
+    /// Whether clients over TCP connect to a container's proxy.
+    pub is_behind_proxy: bool,
     /// Whether the application's file has no other connection that uses this address and stays on TCP.
     pub is_whole: bool,
     /// The metadata of the application's file before the file is written.
@@ -69,6 +71,7 @@ impl Watched {
             return (Eye::default(), Some(why));
         }
         let mut eye = Eye::open(&self.address, self.tcp, limits);
+        eye.is_behind_proxy = self.is_behind_proxy;
         let socket = self.socket.as_deref();
         let why = socket.and_then(|it| eye.open_socket(&self.address, it, limits));
         (eye, why)
