@@ -35,7 +35,7 @@ impl Claim {
     }
 
     /// Waits until no other run holds a name, and takes a name. If `stop` is set, does not wait any longer and does the
-    /// same as [`Self::take`]. If several runs wait, only one at a time stops waiting.
+    /// same as [`Self::take`]. If several runs wait, they stop waiting one after the other.
     pub fn wait(stop: &AtomicBool) -> Self {
         Self::wait_of(NAME, stop)
     }
@@ -58,7 +58,8 @@ impl Claim {
         self.has_other.then_some(words)
     }
 
-    /// The problem for the record if another run was measuring when this run began; `None` if not.
+    /// The problem for the record if another run was measuring when this run began; `None` if no other run was
+    /// measuring.
     pub fn problem(&self) -> Option<String> {
         let words = "another looptax was measuring on this machine when this run began; the two disturb each other";
         self.has_other.then(|| words.to_owned())
@@ -159,7 +160,7 @@ mod tests {
                 scope.spawn(|| {
                     let claim = Claim::wait_of(&name, &stop);
                     assert!(!claim.has_other);
-                    // A claim that is taken while this claim is held reports that another run measures.
+                    // While this claim is held, a second claim reports that another run is measuring.
                     assert!(Claim::take_of(&name).has_other);
                 })
             });

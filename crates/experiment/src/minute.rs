@@ -134,7 +134,7 @@ impl Minute {
 /// Returns how long a server of this kind takes to start on a slow machine.
 fn start_of(kind: Kind) -> Duration {
     Duration::from_secs(match kind {
-        // These servers first make a data folder and fill a table.
+        // Servers of these kinds first make a data folder and fill a table.
         Kind::Mariadb | Kind::Mysql | Kind::Postgres => 4,
         Kind::Echo => 0,
         _ => 1,

@@ -110,7 +110,7 @@ impl Text {
     }
 
     /// Formats a percentage: `16.0 % [15.4, 16.4]`, or `27.2 % [no interval]` if there were too few epochs for an
-    /// interval. An upper end of 100 means the same, because a share cannot exceed 100.
+    /// interval. An upper end of 100 also means that there is no interval, because a share cannot exceed 100.
     pub(crate) fn percent(self, pct: &Estimate) -> String {
         let decimals = pct_decimals(pct);
         let is_open = pct.lo.is_none() && pct.hi.is_none_or(|hi| hi >= 100.0);

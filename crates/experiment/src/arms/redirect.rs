@@ -148,7 +148,7 @@ impl Origin for RedirectArm {
     }
 }
 
-/// Whether an error is the error that a system call gets after the supervisor has ended.
+/// Whether an error is the one that system calls return after the supervisor has ended.
 ///
 /// # Source
 /// `seccomp(2)`, `SECCOMP_RET_USER_NOTIF`.

@@ -24,7 +24,7 @@ pub struct Asked {
 
 /// An experiment with its plan.
 pub struct Part<'a> {
-    /// Empty if there is only one part.
+    /// The title of the part; empty if there is only one part.
     title: &'a str,
     pub settings: &'a Experiment,
     pub plan: plan::Overview,

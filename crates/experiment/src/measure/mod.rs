@@ -29,10 +29,10 @@ pub use record_writer::RecordWriter;
 /// How many times looptax checks after a failure whether the server has ended: all checks together take a fifth of a
 /// second.
 const LOOKS_AFTER_FAILURE: usize = 20;
-/// The pause between two of these checks.
+/// Pause between two checks whether the server has ended.
 const LOOK_PAUSE: Duration = Duration::from_millis(10);
 
-/// Measures all cases of a target; the record is saved after each.
+/// Measures all cases of a target; the record is saved after each case.
 pub(crate) fn target(
     target: &mut Target,
     settings: &Experiment,
@@ -83,7 +83,7 @@ fn scene(target: &Target, case: &Case) -> Scene {
 #[derive(Clone, Copy)]
 struct Loaded<'a> {
     case: &'a Case,
-    /// Requests per second of the slower arm; `None` unless the load is a percentage of them.
+    /// Requests per second of the slower arm; `None` unless the case's rate is a percentage of this capacity.
     capacity: Option<f64>,
 }
 
@@ -127,7 +127,7 @@ pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
         target.has_exited()
     });
     match ended {
-        // It is chance whether a request or a new connection failed first, so the failure is always marked as invalid.
+        // Chance decides whether a request or a new connection fails first, so the failure is always marked as invalid.
         Some(how) => failure
             .context(how)
             .with_hint("the end of the server's log is above; looptax concludes nothing from this comparison")

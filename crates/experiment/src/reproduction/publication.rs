@@ -201,7 +201,7 @@ pub(crate) struct RowPlan {
     workload: Option<String>,
     connections: Option<u32>,
     share_pct: Option<f64>,
-    /// Whether to select the comparison in which the baseline had the highest throughput, instead.
+    /// Whether to select, instead of the first match, the comparison in which the baseline had the highest throughput.
     #[serde(default)]
     is_at_most: bool,
 }

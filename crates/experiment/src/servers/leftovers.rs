@@ -99,7 +99,8 @@ mod tests {
         assert!(sweep(root.path()).is_empty());
         assert!(held.exists() && other.exists() && unlocked.exists());
         drop(lock);
-        // A program that another test starts at the same time holds this test's lock until the program is executed.
+        // If another test starts a program at the same time, the forked child holds this test's lock until it executes
+        // the program.
         let is_swept = || {
             std::thread::sleep(Duration::from_millis(10));
             sweep(root.path()).len() == 1

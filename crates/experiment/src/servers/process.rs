@@ -221,7 +221,7 @@ fn runs_server(entry: &ProcEntry) -> bool {
     };
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let name = name.trim_end_matches(" (deleted)");
-    // php-fpm leads its own session if it is not the leader of its process group.
+    // php-fpm is recognized by its name: it starts its own session if it does not lead its process group.
     Kind::startable().any(|kind| programs(kind).contains(&name)) || is_php_fpm(name)
 }
 

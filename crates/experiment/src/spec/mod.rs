@@ -104,7 +104,7 @@ pub struct Experiment {
     /// Length of a busy wait before each request, in nanoseconds, so that the true difference is known. The baseline
     /// has no busy wait.
     pub inject_ns: Option<u64>,
-    /// The time after which a comparison is not begun any more.
+    /// The time after which no further comparison is begun.
     pub deadline: Option<Instant>,
 }
 

@@ -16,7 +16,7 @@ use super::{Effort, Experiment};
 const CONNECTIONS: u32 = 16;
 /// Number of requests in a pipeline, the same as in the published comparisons.
 const PIPELINE: u32 = 16;
-/// Number of epochs with free placement, of which each takes 4 s.
+/// Number of epochs with free placement; each of them takes 4 s.
 const FREE_EPOCHS: usize = 12;
 
 /// A comparison that shows whether a change would help.

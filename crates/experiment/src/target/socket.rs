@@ -139,7 +139,7 @@ fn refuse_if_different(by_tcp: &mut Conversation, by_socket: &mut Conversation) 
     };
     let tcp = match identity(by_tcp) {
         // If the server was silent over one transport for a whole time limit, looptax does not wait for it over the
-        // other.
+        // other transport.
         Err(error) if !error.is_untold() => return Err(error),
         tcp => tcp,
     };

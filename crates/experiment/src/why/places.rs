@@ -61,7 +61,7 @@ pub(crate) enum Frame {
     InFile { file: FileId, offset: u64 },
     /// An address that belongs to no file: code that the program has made at run time.
     Anonymous { pid: u32, address: u64 },
-    /// An address that does not belong to the process, or no longer.
+    /// An address that does not belong to the process, or no longer belongs to it.
     Unknown,
 }
 

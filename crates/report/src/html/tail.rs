@@ -102,7 +102,7 @@ pub(super) fn at(points: &[PercentileShown], pct: f64) -> Option<&PercentileShow
     points.iter().find(|it| is_same(it.pct, pct))
 }
 
-/// Whether two percentiles are the same. They come from a list, so different percentiles differ by far more than
+/// Whether two percentiles are the same. Percentiles come from a list, so different percentiles differ by far more than
 /// rounding.
 fn is_same(one: f64, other: f64) -> bool {
     (one - other).abs() < 1e-6

@@ -157,8 +157,8 @@ impl Lines {
     }
 }
 
-/// Breaks a text at spaces: the first line has at most `first` columns, the others at most `rest`. A longer word is not
-/// broken.
+/// Breaks a text at spaces: the first line has at most `first` columns, each further line at most `rest`. A longer word
+/// is not broken.
 pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     let mut pieces: Vec<String> = vec![String::new()];
     for word in text.split(' ') {

@@ -12,7 +12,7 @@ const NAMED_FOREIGN_PCT: f64 = 5.0;
 /// Returns "; measured while the hypervisor took 2.5 % of the time", if hardly any epoch was undisturbed.
 pub(super) fn measured_while(tax: &Tax) -> Option<String> {
     let disturbance = tax.disturbance.as_ref().filter(|it| it.is_throughout)?;
-    // In this case, the text about the size already mentions it.
+    // If the disturbance makes the size uncertain, the text about the size already mentions the disturbance.
     if tax.uncertain_size.as_ref().is_some_and(|it| it.cause == SizeCause::Disturbed) {
         return None;
     }

@@ -1,9 +1,9 @@
 //! memcached: one process listens either on a socket or on TCP, so there are two processes for each transport.
 //!
 //! A lasting difference between two processes (such as the layout of their memory) averages out, because a coin picks
-//! one of the arm's two processes in each epoch. All four are started with the same options except for the address.
-//! They have no files, no account and no password: memcached does not have any of these by default, and listens only on
-//! this machine. Tested live with 1.6.18.
+//! one of the arm's two processes in each epoch. All four processes are started with the same options except for the
+//! address. The processes have no files, no account and no password: memcached does not have any of these by default,
+//! and listens only on this machine. Tested live with 1.6.18.
 
 use std::net::SocketAddr;
 

@@ -133,8 +133,8 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     settings
 }
 
-/// Returns the program `mariadb-install-db`, which runs the server once with MariaDB's scripts. It may be in another
-/// folder than the server, or have an older name.
+/// Returns the program `mariadb-install-db`, which runs the server once with MariaDB's scripts. The program may be in
+/// another folder than the server, or have an older name.
 fn install_mariadb(site: &Site<'_>) -> Program {
     let folders = ["/usr/bin", "/usr/local/bin", "/usr/local/mysql/scripts"].map(PathBuf::from);
     let beside =

@@ -40,7 +40,7 @@ pub(crate) struct Engine {
     pub(crate) has_password: bool,
     /// The database name that clients send: see [`Login::database`].
     pub(crate) place: fn(&Scratch) -> Option<String>,
-    /// Set only for a pooler.
+    /// The facts that only a pooler has; `None` for other servers.
     pub(crate) pooling: Option<Pooling>,
 }
 

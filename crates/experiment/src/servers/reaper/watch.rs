@@ -69,8 +69,8 @@ impl Watch {
 
     /// Ends the processes, then removes the folders. Returns whether all folders have been removed.
     pub(super) fn clean_up(self) -> bool {
-        // Threads come first, because they may already serve other clients. They are restored in reverse order, because
-        // a later message knows the cores that an earlier message had changed.
+        // Threads are restored first, because they may already serve other clients. Their order is reversed, because a
+        // later message has the cores that a thread had after an earlier change.
         self.threads.iter().rev().for_each(Lent::give_back);
         // All servers are asked to end at the same time, so that they share one grace period.
         process::end(&self.processes, GRACE);

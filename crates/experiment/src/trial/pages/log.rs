@@ -62,7 +62,7 @@ struct Counts {
     places: HashMap<String, usize>,
     sites: BTreeSet<String>,
     n_lines: usize,
-    /// The number of lines that are not lines of such a log; `first_unread` is the first of them.
+    /// The number of lines that do not have the format of such a log; `first_unread` is the first of these lines.
     n_unread: usize,
     first_unread: Option<(usize, bool)>,
     n_beyond: u64,

@@ -149,7 +149,7 @@ fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
             Outcome::Pass if telling.contains(&point.topic) => (&mut fine, point.what.clone()),
             Outcome::Note | Outcome::Unknown if !matches!(point.topic, Topic::Configuration | Topic::Losses) => {
                 let mut words = format!("{}: {}", point.topic.name(), point.what);
-                // Moving the connection does not remove this obstacle, so the plan shows the line that does.
+                // Moving the connection does not remove this obstacle, so the plan shows the line that removes it.
                 if let (PointCode::SessionsSealedOnSocket, Some(next)) = (point.code, &point.next) {
                     let _ = write!(words, "; {next}");
                 }
