@@ -14,10 +14,10 @@ use looptax_host::waiting;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
-/// The name that the first run takes; each further run at the same time takes this name with a number added.
+/// The name that the first run takes; a run that starts while other runs measure takes this name plus a number.
 const NAME: &str = "looptax is measuring";
 const BESIDE: &str = ", beside ";
-/// Maximum number of runs that can hold a name; fewer runs than this ever measure at the same time.
+/// Maximum number of runs that can hold a name; in practice, fewer runs measure at the same time.
 const MOST: usize = 32;
 /// How often a waiting run checks whether it is its turn.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -116,7 +116,7 @@ fn names(name: &str) -> Vec<String> {
 /// Returns the process that listens on an abstract name, if it is visible in this process namespace.
 ///
 /// # Source
-/// unix(7), `SO_PEERCRED`: the process that called `listen`. The connection does not wait: no process accepts
+/// unix(7), `SO_PEERCRED`: the process that called `listen`. Connecting does not wait, because no process accepts
 /// connections on the name, and the queue may be full.
 fn listener(name: &str) -> Option<i32> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;

@@ -39,7 +39,7 @@ pub struct TargetConnector<'a> {
     target: &'a Target,
     pairs: Vec<[Arm; 2]>,
     limits: Limits,
-    /// Number of other clients' queries that were running on a running server when the measurement began.
+    /// Number of queries of other clients that a running server was executing when the measurement began.
     others_at_first: Option<u64>,
     /// Number of connections that have been prepared for load so far.
     pub n_prepared: u64,
@@ -202,7 +202,8 @@ impl<'a> TargetConnector<'a> {
         Ok(Met { conversations, views })
     }
 
-    /// Returns how many connections the port proxies have relayed so far; `None` if the arm does not pass through them.
+    /// Returns how many connections the port proxies have relayed so far; `None` if the arm does not pass through a
+    /// port proxy.
     fn relayed(&self, contrast_idx: usize, side: Side) -> Option<Relayed> {
         let arm = self.pairs[contrast_idx][side.idx()];
         self.target.arms.relayed(arm)
@@ -261,8 +262,8 @@ impl<'a> TargetConnector<'a> {
     fn lend(&mut self, worker: Worker) -> bool {
         let Some(reaper) = &self.target.reaper else { return false };
         let is_alone = match self.target.protocol {
-            // The process's first thread serves no connection. A server with a pool of threads does not name the thread
-            // of a connection.
+            // The process's first thread serves no connection. A server with a pool of threads does not report which
+            // thread serves a connection.
             Protocol::Mysql => worker.tid != worker.pid,
             Protocol::Postgres => !self.target.pids.contains(&worker.pid),
             // One thread serves all clients of the server: it serves only looptax if no other client uses the server.

@@ -159,7 +159,7 @@ impl Files {
     }
 }
 
-/// Returns the value of the first line `key : value`.
+/// Returns the value from the first line of the form `key : value` with this key.
 fn field(text: &str, key: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;

@@ -153,8 +153,8 @@ fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
         ),
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
         TargetSpec::Running(running) => match (&running.tls, &running.no_tls) {
-            // `!= Arm::Unix`: only TCP needs TLS for such a URL, because traffic over a socket never leaves the
-            // machine.
+            // If the URL demands TLS, the arm `unix` remains possible: only TCP needs TLS, because traffic over a
+            // socket never leaves the machine.
             (Some(wish), _) if !arm.is_tls() && arm != Arm::Unix => {
                 return Some(format!("`{wish}` in the URL demands TLS"));
             }

@@ -179,7 +179,8 @@ impl TargetArms {
         of_hop(arm, &self.pooler_pids).first().copied()
     }
 
-    /// Returns how many connections the port proxies have relayed so far; `None` if the arm does not pass through them.
+    /// Returns how many connections the port proxies have relayed so far; `None` if the arm does not pass through a
+    /// port proxy.
     pub(crate) fn relayed(&self, arm: Arm) -> Option<Relayed> {
         if arm != Arm::Proxy {
             return None;

@@ -1,8 +1,8 @@
 //! The claims of publications and the measurements for them, from the files in `data/`. No other place has figures that
 //! other people published.
 //!
-//! Figures that a publication shows only in charts are left out. In a pair of numbers, the first is for a quick run and
-//! the second for a usual run. A reason may contain names of the comparison's figures in braces.
+//! Figures that a publication shows only in charts are left out. In a pair of numbers, the first number is for a quick
+//! run, the second number for a usual run. A reason may contain names of the comparison's figures in braces.
 
 use std::sync::LazyLock;
 
@@ -229,7 +229,7 @@ fn served(comparison: &Comparison) -> f64 {
     per_s.map_or(0.0, |it| it.value)
 }
 
-/// A measurement of how many of many simultaneous connections fail over the socket, compared with TCP.
+/// A measurement with many simultaneous connections: how many of them fail over the socket, compared with TCP.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StormPlan {

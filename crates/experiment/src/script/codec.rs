@@ -52,7 +52,8 @@ impl ScriptCodec {
         for (idx, statement) in set.statements().iter().enumerate() {
             let text = match sent {
                 Sent::Prepared => statement.prepared_sql(),
-                // Text is sent without preparing; the single placeholder is replaced by the whole statement.
+                // A statement that is sent as text is not prepared; the single placeholder is replaced by the whole
+                // statement.
                 Sent::Text => "?".to_owned(),
             };
             let place = set.place_of(idx).map(|place| place.to_string());

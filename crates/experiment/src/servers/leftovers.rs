@@ -1,4 +1,5 @@
-//! Finds what is left after both looptax and its reaper have crashed, by the folders' names and locks, and removes it.
+//! Finds, by the names and locks of folders, what is left after both looptax and its reaper have crashed; removes these
+//! leftovers.
 //!
 //! Never touches another user's folder, a folder without looptax's lock file, or a folder whose lock is held. Called by
 //! `target` and `copies` before they make folders.

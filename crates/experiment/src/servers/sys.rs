@@ -26,7 +26,7 @@ pub(crate) fn tie_to_us(command: &mut Command, death_signal: Signal) {
         }
         let files = rustix::process::getrlimit(Resource::Nofile);
         let raised = Rlimit { current: files.maximum, maximum: files.maximum };
-        // If this fails, the old limit remains, and the server can still start with it.
+        // If raising the limit fails, the server can still start with the old limit.
         rustix::process::setrlimit(Resource::Nofile, raised).ok();
         Ok(())
     };

@@ -194,7 +194,7 @@ impl Target {
         self.converse_at(Arm::Unix, pool, Limits::default()).ok()
     }
 
-    /// Opens a connection to each process that holds its own data, for looptax's own queries.
+    /// Opens connections for looptax's own queries, one to each server process that holds its own data.
     pub fn converse_with_each(&self, limits: Limits) -> Result<Vec<Conversation>, PathError> {
         let converse_on = |arm| {
             let endpoints = self.endpoints(arm)?.into_iter();

@@ -18,8 +18,8 @@ use crate::spec::Experiment;
 
 /// Number of connections for looptax's own queries, in addition to the measured connections.
 const SPARE_CONNECTIONS: u32 = 16;
-/// Maximum number of connections of the previous epoch that a busy server may not have closed yet. The number is high
-/// only if the server also accepts many connections.
+/// Maximum number of connections that a server accepts in addition, because a busy server may not have closed the
+/// connections of the previous epoch yet. If the server needs only few connections, fewer are added.
 const MOST_CLOSING: u32 = 512;
 /// Half the number of connections that whole commands may open to a private server.
 const MOST_OF_COMMANDS: u32 = 256;

@@ -161,7 +161,7 @@ fn install_mariadb(site: &Site<'_>) -> Program {
 }
 
 /// Returns the folder whose `bin` or `sbin` contains the server. By default the script uses the system's folder, and if
-/// two servers are installed, it would run the wrong server.
+/// two servers are installed, the script would run the wrong server.
 fn base_of(binary: &Path) -> String {
     let real = read::real_path(binary).unwrap_or_else(|_| binary.to_owned());
     let base = real.parent().and_then(Path::parent).unwrap_or(Path::new("/usr"));

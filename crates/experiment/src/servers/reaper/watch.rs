@@ -16,7 +16,7 @@ use crate::servers::scratch::{is_scratch_path, open_lock, remove_folder};
 
 /// How long a server may take to end before it is killed.
 ///
-/// The data are not needed, so a kill loses nothing. After a clean end there is only less to remove.
+/// The data are not needed, so a kill loses nothing. A clean end would only leave less to remove.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The processes, threads and folders to clean up.
@@ -58,7 +58,8 @@ impl Watch {
             Message::Gone(pid) => self.processes.retain(|process| process.pid != pid),
             Message::Removed(path) => self.folders.retain(|(folder, _)| *folder != path),
             Message::Folder(path) if is_scratch_path(&path) => {
-                // Each folder is reported twice: before it is made, when it has no lock yet, and after it was made.
+                // Each folder is reported twice: before the folder is made, when it has no lock yet, and again after it
+                // was made.
                 self.folders.retain(|(folder, _)| *folder != path);
                 let lock = open_lock(&path).ok().filter(|lock| lock.try_lock_shared().is_ok());
                 self.folders.push((path, lock));

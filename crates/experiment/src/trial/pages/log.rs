@@ -16,7 +16,8 @@ use rand_xoshiro::SplitMix64;
 
 use super::{Page, Problem};
 
-/// Maximum size of a line in bytes: a request of 8 KiB with every byte escaped, and the same again.
+/// Maximum size of a line in bytes: a request of 8 KiB with every byte escaped, and as much again for the rest of the
+/// line.
 const LINE_BYTES: u64 = 64 << 10;
 /// Maximum number of different pages that are counted: their addresses then take a few hundred megabytes.
 const MOST_DISTINCT: usize = 1_000_000;
@@ -432,8 +433,8 @@ mod tests {
             assert_eq!(drawn, draw(pages().collect(), 5, seed));
             n_heavy += drawn.iter().filter(|it| it.1 == 91).count();
         }
-        // The page that is drawn first is heavy in 910 of 1000 cases, the page that is drawn fifth in 546 of 636 and
-        // more.
+        // The page that is drawn first is heavy in 910 of 1000 cases; the page that is drawn fifth, in at least 546 of
+        // 636 cases.
         assert!((850..=950).contains(&n_heavy), "{n_heavy} of 1000");
         assert_eq!(draw(pages().collect(), 100, 1).len(), 100);
     }
