@@ -130,7 +130,7 @@ impl<'a> TargetConnector<'a> {
                 return Ok([view.clone(), view]);
             }
             // An account without the right PROCESS sees only its own connections, and over the socket the server may
-            // use another account. So looptax asks about the other side's connections over one of them.
+            // use another account. So looptax asks about the other side's connections over one of these connections.
             let of_other = other.server_view(&other_ids)?;
             let is_one = of_other.identity == view.identity && baseline.is_one_server_with(other)?;
             let of_other = if is_one { of_other } else { view.clone() };

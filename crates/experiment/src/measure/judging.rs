@@ -244,8 +244,8 @@ pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::
     })
 }
 
-/// Does the same as [`placement_used`], for workloads for which it is not known beforehand which of the server's
-/// threads will serve the connections.
+/// Does the same as [`placement_used`], but for workloads whose connections may be served by any of the server's
+/// threads.
 pub(crate) fn placement_for(workload: &Workload, placement: Placement) -> record::PlacementUsed {
     let used = placement_used(placement);
     let real = match (workload, placement) {

@@ -164,8 +164,8 @@ impl Codec for ScriptCodec {
     fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
         let start = out.len();
         if let Err(failure) = self.step(draws, out) {
-            // This function cannot return an error, but the function that reads the reply can. So a harmless request is
-            // sent, and the function that reads its reply returns the failure.
+            // This function cannot return an error. So it sends a harmless request, and the function that reads the
+            // reply returns the failure.
             self.failure = Some(failure);
             self.session.restart();
             out.truncate(start);

@@ -33,8 +33,8 @@ const KILL_LIMIT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopSignal {
     Term,
-    /// SIGQUIT: an immediate shutdown of PostgreSQL, whose data are not needed afterwards. After SIGTERM it would wait
-    /// for clients; SIGKILL would leave the children and the shared memory behind.
+    /// SIGQUIT: an immediate shutdown of PostgreSQL, whose data are not needed afterwards. After SIGTERM, PostgreSQL
+    /// would wait for clients; SIGKILL would leave the children and the shared memory behind.
     Quit,
 }
 

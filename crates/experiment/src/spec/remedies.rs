@@ -30,7 +30,7 @@ pub struct Part {
 }
 
 /// Returns the comparisons that show what would help programs that connect over `today`. `arms` are the arms to compare
-/// with it; with `None`, the default ones.
+/// with `today`; with `None`, the default arms are compared.
 ///
 /// # Errors
 /// A usage failure if there is not exactly one server, or if no remedy reduces the cost of the arm `today`.

@@ -139,7 +139,7 @@ fn refuse(
 }
 
 /// Returns an error if looptax would need more than a tenth of the free connections. A server that does not report its
-/// numbers is accepted: its own limit applies.
+/// numbers is accepted; only the server's own limit then applies.
 pub(crate) fn refuse_if_crowded(conversation: &mut Conversation, wanted: u64) -> Result<(), Failure> {
     let capacity = capacity(conversation);
     let Some((most, used)) = capacity.map_err(|error| conversation.failed(error))? else {

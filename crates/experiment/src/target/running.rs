@@ -148,7 +148,7 @@ fn wants_password(error: &PathError) -> bool {
 
 /// Returns the pooler that serves these connections, if there is one. A pooler is recognized by the process that
 /// listens on the socket, or because PostgreSQL reports another number for the connection than the greeting contains.
-/// Some poolers pass PostgreSQL's number on, so the number is not enough.
+/// Some poolers pass PostgreSQL's number on, so comparing these numbers is not enough.
 fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<Kind> {
     if conversation.protocol() != Protocol::Postgres {
         return None;
@@ -232,9 +232,8 @@ fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Ex
     Ok(())
 }
 
-/// Returns the requested workload, on existing tables. If none was requested: point selects if they are possible,
-/// otherwise reads of a row of the server's own tables, which is an ordinary query; if the account may not read that
-/// row, ping.
+/// Returns the requested workload, on existing tables. If the user requested no workload, returns the first of these
+/// that is possible: point selects; reads of a row of the server's own tables, which is an ordinary query; ping.
 fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
     let mut requests = settings.requests.clone();
     if target.protocol == Protocol::Http {

@@ -2,8 +2,8 @@
 //! to the server.
 //!
 //! Candidates are the sockets that the kernel lists for the process that listens on the port, the socket that the
-//! server itself reports, and other possible paths. looptax logs in to each candidate, and accepts it if the server
-//! behind it is the same as over TCP.
+//! server itself reports, and other possible paths. looptax logs in to each candidate, and accepts the candidate if it
+//! leads to the same server as TCP.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};

@@ -1,8 +1,8 @@
 //! Places in code, each stored once. A sample's call chain is a list of places, which stay valid after the process has
 //! ended.
 //!
-//! The sampler adds places while it drains its buffers, and `symbols` finds their names after the run. Memory grows
-//! with the number of different places, and not with the number of samples.
+//! The sampler adds places while it drains its buffers, and `symbols` finds the names of the places after the run.
+//! Memory grows with the number of different places, and not with the number of samples.
 
 use std::collections::HashMap;
 use std::hash::Hash;

@@ -24,7 +24,7 @@ pub(crate) fn is_on(seed: u64, round: u64) -> bool {
 }
 
 /// Numbers of occurrences of a tracepoint after which the kernel writes a record. The numbers are primes, and each
-/// epoch uses another number: all requests repeat the same steps, and each step must be recorded sometimes.
+/// epoch uses another number, so that the records come from all steps of the work that each request repeats.
 const COUNT_PERIODS: [u64; 4] = [17, 19, 23, 29];
 
 /// Returns the number of occurrences per record in an epoch.

@@ -1,4 +1,4 @@
-//! Latency by percentile: the latency on each arm, and what the other arm adds at each percentile.
+//! Latency by percentile: the latency on each arm, and what each arm adds to the baseline at each percentile.
 //!
 //! If the record contains a percentile, the page shows the record's figure instead of the one made from the samples.
 

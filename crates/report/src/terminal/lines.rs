@@ -1,4 +1,4 @@
-//! Lines of text, which are broken at words to the terminal's width, and their colours.
+//! Lines of text and their colours. A line that is wider than the terminal is broken between words.
 //!
 //! All text that is passed in has been cleaned. Colour codes are added last, so that they do not count as width.
 

@@ -18,7 +18,7 @@ const NEAR: f64 = 2.0;
 const ALPHA: f64 = 0.05;
 
 /// Number of writes that share one delayed acknowledgement. The acknowledgement comes after 40 ms, which is about a
-/// millisecond for each of these messages.
+/// millisecond for each of these writes.
 const BURST: usize = 36;
 
 const PATTERNS: [(&str, Pattern); 5] = [

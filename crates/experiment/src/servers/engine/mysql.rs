@@ -61,7 +61,7 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
 /// anonymous account that would take precedence. With one account MySQL has also only one entry, not two, in its cache
 /// of verified passwords.
 ///
-/// The server executes the file before it greets a client. Each statement has its own line.
+/// The server executes these statements before it greets a client. Each statement has its own line.
 fn init_sql(site: &Site<'_>) -> String {
     let password = site.login.password.reveal();
     let lock_others = match site.kind {
