@@ -150,7 +150,7 @@ pub(crate) fn rate(per_s: f64) -> String {
     format!("{}{suffix}/s", three_digits(per_s / scale))
 }
 
-/// Formats a range of rates, with both ends in the unit of the larger: `50-105K/s`.
+/// Formats a range of rates, with both ends in the unit of the larger end: `50-105K/s`.
 pub(crate) fn rate_range(min_per_s: f64, max_per_s: f64) -> String {
     let (scale, suffix) = scale_of(max_per_s);
     let digits = |value: f64| fixed(value, usize::from(value < 9.95));

@@ -117,7 +117,7 @@ impl Capacities {
     }
 }
 
-/// If the server has ended, adds this to the failure, because it explains more than the failure itself.
+/// If the server has ended, adds its end to the failure, because the end explains more than the failure itself.
 pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
     // The connections of a killed process close a moment before its end is visible.
     let ended = (0..LOOKS_AFTER_FAILURE).find_map(|look_idx| {
@@ -148,7 +148,7 @@ fn judge(
     let plan = plan::bench(settings, target, case, seed, capacity);
     let pairs = case.pairs();
     let mut connector = TargetConnector::new(target, pairs);
-    // If other clients use the server, its counter also counts their requests, so it is not used.
+    // If other clients use the server, its counter also counts their requests, so the counter is not used.
     let counter = (!target.has_load_limits).then(|| Counter::start(target)).flatten();
     let ports = ports(settings, case);
     let mut outcome = run(&plan, &mut connector, stage, stop)?;

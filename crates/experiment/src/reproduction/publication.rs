@@ -130,7 +130,7 @@ pub(crate) struct StepPlan {
     pub rows: Option<Rows>,
     pub slice_ms: Option<u32>,
     pub epochs: [u64; 2],
-    /// The time limit for measuring, in seconds: after it the step is ended.
+    /// The time limit for measuring, in seconds. When this time is over, the step is ended.
     pub budget_s: [u64; 2],
     /// The amount of data, from which the number of epochs follows if the user requests a share of the published
     /// amount.

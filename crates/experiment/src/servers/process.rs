@@ -193,7 +193,7 @@ fn kill_all(handles: Vec<OwnedFd>, limit: Duration) {
     }
 }
 
-/// Returns all processes that `pid` has started, and those that they have started.
+/// Returns all descendants of `pid`: the processes that it has started, and the processes that these have started.
 fn descendants(pid: u32) -> Vec<OwnedFd> {
     let found = processes::descendants(&[pid]).into_iter();
     found.filter_map(|it| open_pid(it.pid)).collect()

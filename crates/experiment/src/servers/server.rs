@@ -294,7 +294,7 @@ impl PrivateServer {
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
-        // If this fails, the reaper tries again.
+        // If the processes cannot be ended, the reaper tries again.
         self.end(DROP_GRACE).ok();
     }
 }

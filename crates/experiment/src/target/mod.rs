@@ -132,7 +132,7 @@ impl Target {
         self.workload == Workload::Connect || self.reconnect_every.is_some()
     }
 
-    /// Returns the endpoint of an arm; if several processes serve the arm, the first one's.
+    /// Returns the endpoint of an arm; if several processes serve the arm, the endpoint of the first process.
     pub fn endpoint(&self, arm: Arm) -> Result<Endpoint, PathError> {
         Ok(self.endpoints(arm)?.swap_remove(0))
     }

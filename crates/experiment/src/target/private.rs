@@ -96,7 +96,7 @@ fn threads(server: &PrivateServer, settings: &Experiment) -> ServerThreads {
     }
 }
 
-/// Returns the processes of the server. If the instances are poolers, this is the one server behind them.
+/// Returns the processes of the server. If the instances are poolers, returns the process of the server behind them.
 fn pids(server: &PrivateServer) -> Vec<u32> {
     let mut pids: Vec<u32> = server.instances.iter().map(|it| it.pid).collect();
     pids.dedup();

@@ -72,8 +72,8 @@ impl Counters {
     }
 }
 
-/// Connects over the socket if it has a path, because servers do not require TLS on a socket. The counts are the same
-/// over TCP.
+/// Connects over the socket if the socket has a path, because servers do not require TLS on a socket. The counts are
+/// the same over TCP.
 fn open(idx: usize, server: &Server) -> Option<Counter> {
     let account = server.account.as_ref()?;
     let endpoint = match &server.to {

@@ -22,7 +22,8 @@ use crate::trial::program::Program;
 const ROUNDS: usize = 4;
 /// Maximum number of pages that are inspected.
 const MOST_PAGES: usize = 200;
-/// A page's body may have between half and twice the length that was seen, and differ by this many bytes in addition.
+/// A page's body may have between half and twice the length that was seen, plus a tolerance of this many bytes on each
+/// side.
 const SIZE_SLACK_BYTES: u64 = 512;
 /// An application that makes at least this number of connections per page connects to the server for its pages; with
 /// fewer connections, it connects only occasionally.

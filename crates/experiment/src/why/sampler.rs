@@ -298,7 +298,7 @@ impl Tally {
             pid,
             tid: raw.tid().unwrap_or(0),
             // The period is passed in: the kernel's sample contains the period with which its event was opened, not the
-            // current one.
+            // current period.
             weight_ns: period_ns,
             frames: &self.frames,
             n_kernel,

@@ -403,7 +403,7 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
 fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, Weighed, bool)> {
     let mut known: Vec<(String, Weighed, bool)> = Vec::new();
     let is_busy = |tax: &Tax| tax.uncertain_size.as_ref().is_some_and(|it| it.cause == SizeCause::Disturbed);
-    // No program sends requests to the built-in echo server, so its result is shown only if there is no other.
+    // No program sends requests to the built-in echo server, so its result is shown only if there is no other result.
     let has_servers = { record.comparisons.iter() }.any(|it| it.target.kind != "echo");
     for comparison in &record.comparisons {
         let kind = &comparison.target.kind;

@@ -96,7 +96,7 @@ impl Hold {
             // With every further connection and every pause the server may move to another core, so few slices would
             // count.
             Self::Followed if !stays => Placement::ClientPinned,
-            // If there is another core, a server whose threads are not pinned moves to it.
+            // If there is another core, a server whose threads are not pinned moves to that core.
             Self::Followed if n_cores > 1 => Placement::Split,
             Self::Pinned | Self::Followed => Placement::Same,
         }

@@ -55,8 +55,8 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         // One worker thread, so that all work of the process can be pinned to one core.
         ("-t", "1"),
         ("-m", &site.cache_mib(BYTES_PER_ROW).max(LEAST_MIB).to_string()),
-        // If memory is full, memcached refuses a new key. Otherwise it would drop another key, which would be missing
-        // in the middle of a run.
+        // With this option, memcached refuses a new key if memory is full. Without this option, memcached would drop
+        // another key, which would be missing in the middle of a run.
         ("-M", ""),
         ("-c", &site.n_connections.to_string()),
         // The kernel lowers the backlog to net.core.somaxconn.

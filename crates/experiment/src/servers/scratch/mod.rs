@@ -198,7 +198,8 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // If this fails, the reaper removes the folder, because the reaper got no message that the folder is gone.
+        // If the removal fails, the reaper removes the folder, because the reaper got no message that the folder is
+        // gone.
         self.remove().ok();
     }
 }

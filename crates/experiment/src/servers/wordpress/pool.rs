@@ -34,7 +34,7 @@ pub(super) fn start(
     let scratch = server.scratch();
     let socket = scratch.socket_path(&format!("{name}.sock"))?;
     let config = scratch.write(&format!("{name}.conf"), &configuration(scratch, &socket))?;
-    // opcache must be enabled on the command line: a pool's configuration is read too late for it.
+    // opcache must be enabled on the command line: a pool's configuration is read too late to enable opcache.
     let words = ["--nodaemonize", "--define", "opcache.enable=1", "--fpm-config"];
     let words = words.map(str::to_owned);
     let mut args: Vec<String> = words.into_iter().chain([shown(&config)]).collect();
