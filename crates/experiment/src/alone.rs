@@ -14,10 +14,10 @@ use looptax_host::waiting;
 use rustix::net::sockopt::socket_peercred;
 use rustix::net::{AddressFamily, SocketAddrUnix, SocketFlags, SocketType, connect, socket_with};
 
-/// The name that the first run takes; each further run at the same time takes this name with a number added.
+/// The name that the first run takes; a run that starts while other runs measure takes this name plus a number.
 const NAME: &str = "looptax is measuring";
 const BESIDE: &str = ", beside ";
-/// Maximum number of runs that can hold a name; fewer runs than this ever measure at the same time.
+/// Maximum number of runs that can hold a name; in practice, fewer runs measure at the same time.
 const MOST: usize = 32;
 /// How often a waiting run checks whether it is its turn.
 const PAUSE: Duration = Duration::from_millis(200);
@@ -35,7 +35,7 @@ impl Claim {
     }
 
     /// Waits until no other run holds a name, and takes a name. If `stop` is set, does not wait any longer and does the
-    /// same as [`Self::take`]. If several runs wait, only one at a time stops waiting.
+    /// same as [`Self::take`]. If several runs wait, they stop waiting one after the other.
     pub fn wait(stop: &AtomicBool) -> Self {
         Self::wait_of(NAME, stop)
     }
@@ -58,7 +58,8 @@ impl Claim {
         self.has_other.then_some(words)
     }
 
-    /// The problem for the record if another run was measuring when this run began; `None` if not.
+    /// The problem for the record if another run was measuring when this run began; `None` if no other run was
+    /// measuring.
     pub fn problem(&self) -> Option<String> {
         let words = "another looptax was measuring on this machine when this run began; the two disturb each other";
         self.has_other.then(|| words.to_owned())
@@ -115,7 +116,7 @@ fn names(name: &str) -> Vec<String> {
 /// Returns the process that listens on an abstract name, if it is visible in this process namespace.
 ///
 /// # Source
-/// unix(7), `SO_PEERCRED`: the process that called `listen`. The connection does not wait: no process accepts
+/// unix(7), `SO_PEERCRED`: the process that called `listen`. Connecting does not wait, because no process accepts
 /// connections on the name, and the queue may be full.
 fn listener(name: &str) -> Option<i32> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
@@ -159,7 +160,7 @@ mod tests {
                 scope.spawn(|| {
                     let claim = Claim::wait_of(&name, &stop);
                     assert!(!claim.has_other);
-                    // A claim that is taken while this claim is held reports that another run measures.
+                    // While this claim is held, a second claim reports that another run is measuring.
                     assert!(Claim::take_of(&name).has_other);
                 })
             });

@@ -23,7 +23,8 @@ use crate::script::ScriptCodec;
 use crate::target::Target;
 use crate::target::load_limits::others_running;
 
-/// Up to this number of running queries, an increase may be chance: only more than twice this number counts as doubled.
+/// If fewer queries than this were running at first, an increase may be chance; then only more than twice this number
+/// counts as doubled.
 const LEAST_DOUBLED: u64 = 4;
 
 /// The proof of an arm, taken from the first connection of the last epoch.
@@ -38,12 +39,12 @@ pub struct TargetConnector<'a> {
     target: &'a Target,
     pairs: Vec<[Arm; 2]>,
     limits: Limits,
-    /// Number of other clients' queries that were running on a running server when the measurement began.
+    /// Number of queries of other clients that a running server was executing when the measurement began.
     others_at_first: Option<u64>,
     /// Number of connections that have been prepared for load so far.
     pub n_prepared: u64,
     pub proofs: Vec<[Option<ArmProof>; 2]>,
-    /// Threads of a server that looptax did not start, which may be pinned in this epoch.
+    /// Threads that may be pinned in this epoch, of a server that looptax did not start.
     lent: Vec<u32>,
 }
 
@@ -62,8 +63,8 @@ impl<'a> TargetConnector<'a> {
         }
     }
 
-    /// Opens the connections of one side. If several processes serve its arm, the epoch's random coins pick the
-    /// process.
+    /// Opens the connections of one side. If several processes serve the side's arm, the epoch's random coins pick one
+    /// of them.
     fn open(&self, contrast_idx: usize, side: Side, coins: u64, n: usize) -> Result<Vec<Conversation>, Failure> {
         let arm = self.pairs[contrast_idx][side.idx()];
         let endpoints = self.target.endpoints(arm)?;
@@ -98,9 +99,9 @@ impl<'a> TargetConnector<'a> {
         }
     }
 
-    /// Asks the servers how they see both sides' connections. If one server serves both sides, it is asked once.
-    /// Otherwise each side's process is asked: it must be started by looptax, and of the same kind as the other
-    /// process.
+    /// Asks the servers how they see both sides' connections. If one server serves both sides, looptax asks it once.
+    /// Otherwise looptax asks the process of each side; looptax must have started both processes, and both must be of
+    /// the same kind.
     fn server_views(
         &self,
         conversations: &mut [Vec<Conversation>; 2],
@@ -128,8 +129,8 @@ impl<'a> TargetConnector<'a> {
             if is_told || baseline.protocol() != Protocol::Mysql {
                 return Ok([view.clone(), view]);
             }
-            // Without the right PROCESS, an account sees only its own connections. Over the socket the server may use
-            // another account, so each side's connection asks for itself.
+            // An account without the right PROCESS sees only its own connections, and over the socket the server may
+            // use another account. So looptax asks about the other side's connections over one of these connections.
             let of_other = other.server_view(&other_ids)?;
             let is_one = of_other.identity == view.identity && baseline.is_one_server_with(other)?;
             let of_other = if is_one { of_other } else { view.clone() };
@@ -152,7 +153,7 @@ impl<'a> TargetConnector<'a> {
         Ok(views)
     }
 
-    /// Asks for both sides' connections through a pooler, which must lead to the same server.
+    /// Asks, through a pooler, how the server sees both sides' connections. All of them must lead to the same server.
     fn pooled_views(
         &self,
         conversations: &mut [Vec<Conversation>; 2],
@@ -201,7 +202,8 @@ impl<'a> TargetConnector<'a> {
         Ok(Met { conversations, views })
     }
 
-    /// Returns how many connections the port proxies have relayed so far; `None` if the arm does not pass through them.
+    /// Returns how many connections the port proxies have relayed so far; `None` if the arm does not pass through a
+    /// port proxy.
     fn relayed(&self, contrast_idx: usize, side: Side) -> Option<Relayed> {
         let arm = self.pairs[contrast_idx][side.idx()];
         self.target.arms.relayed(arm)
@@ -260,8 +262,8 @@ impl<'a> TargetConnector<'a> {
     fn lend(&mut self, worker: Worker) -> bool {
         let Some(reaper) = &self.target.reaper else { return false };
         let is_alone = match self.target.protocol {
-            // The process's first thread serves no connection. A server with a pool of threads does not name the thread
-            // of a connection.
+            // The process's first thread serves no connection. A server with a pool of threads does not report which
+            // thread serves a connection.
             Protocol::Mysql => worker.tid != worker.pid,
             Protocol::Postgres => !self.target.pids.contains(&worker.pid),
             // One thread serves all clients of the server: it serves only looptax if no other client uses the server.
@@ -315,7 +317,8 @@ fn pooled_view(
         let id = conversation.connection_id();
         if let Some(client) = view.clients.iter_mut().find(|it| it.connection_id == id) {
             client.worker = Some(backend.pid);
-            // If no arm names the hop behind the pooler, this hop is the same for both arms.
+            // The hop behind the pooler is stored only if an arm names it; otherwise this hop is the same for both
+            // arms.
             client.behind = names_second_hop.then_some(backend.seen_as);
         }
     }

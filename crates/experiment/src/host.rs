@@ -119,7 +119,7 @@ impl Files {
         let told = || {
             let line = self.text("proc/cmdline")?;
             let asked = line.split_whitespace().rev().find_map(|it| it.strip_prefix("preempt="))?;
-            // These are the only values that the kernel accepts.
+            // The kernel accepts only these values.
             ["none", "voluntary", "full", "lazy"].contains(&asked).then(|| asked.to_owned())
         };
         let is_fixed = !words().any(|it| it == "PREEMPT_DYNAMIC");
@@ -159,7 +159,7 @@ impl Files {
     }
 }
 
-/// Returns the value of the first line `key : value`.
+/// Returns the value from the first line of the form `key : value` with this key.
 fn field(text: &str, key: &str) -> Option<String> {
     text.lines().find_map(|line| {
         let (name, value) = line.split_once(':')?;

@@ -25,8 +25,8 @@ use crate::target::ask_nobody;
 const LIMIT: Duration = Duration::from_secs(29);
 /// How long the server warms up.
 const WARM_UP: Duration = Duration::from_millis(300);
-/// Minimum length of a measurement: enough for six epochs of eight slices, with some time to spare. For less, it is not
-/// worth starting a server.
+/// Minimum length of a measurement: enough for six epochs of eight slices, with some time to spare. If less time is
+/// left, starting a server is not worthwhile.
 const SHORTEST: Duration = Duration::from_secs(2);
 /// Maximum length of a measurement: a longer measurement makes the interval only a little narrower, and the user has to
 /// wait.
@@ -134,7 +134,7 @@ impl Minute {
 /// Returns how long a server of this kind takes to start on a slow machine.
 fn start_of(kind: Kind) -> Duration {
     Duration::from_secs(match kind {
-        // These servers first make a data folder and fill a table.
+        // Servers of these kinds first make a data folder and fill a table.
         Kind::Mariadb | Kind::Mysql | Kind::Postgres => 4,
         Kind::Echo => 0,
         _ => 1,

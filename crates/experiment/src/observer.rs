@@ -9,7 +9,7 @@ use looptax_model::record::{Comparison, Record};
 #[derive(Debug, Clone, PartialEq)]
 pub struct PlannedStep {
     pub label: String,
-    /// The longest time for the comparison, in seconds, if it is known.
+    /// Maximum time that the comparison takes, in seconds, if it is known.
     pub at_most_s: Option<f64>,
 }
 
@@ -28,7 +28,7 @@ pub struct Scene {
     /// A description of the work before the first epoch.
     pub news: String,
     pub unit: Unit,
-    /// Other processes that take part in a request, without their child processes.
+    /// Processes other than looptax that take part in a request; their child processes are not listed.
     pub processes: Vec<(Doer, u32)>,
 }
 
@@ -60,7 +60,7 @@ pub trait Observer: looptax_bench::Observer {
         Ok(())
     }
 
-    /// Adds to the comparison of these contrasts the observations that were made during them.
+    /// Adds the observations that were made during these contrasts to the comparison.
     fn add(&mut self, _contrasts: Range<usize>, _comparison: &mut Comparison) {}
 
     fn end(&mut self);

@@ -18,8 +18,8 @@ pub(crate) fn who_waits_alike(kind: &str, client: Client) -> Option<&'static Rea
     alike().find(|it| it.differs.is_empty()).or(alike().next())
 }
 
-/// Returns the kind of server whose clients are compared with the client model. It is empty if a request is a whole
-/// connection, because no client was observed while connecting.
+/// Returns the kind of server whose clients are compared with the client model. The result is empty if a request is a
+/// whole connection, because no client was observed while connecting.
 pub(crate) fn peers<'a>(target: &'a Target, workload: &Workload) -> &'a str {
     match workload.name.as_str() {
         "connect" => "",

@@ -110,7 +110,7 @@ impl Text {
     }
 
     /// Formats a percentage: `16.0 % [15.4, 16.4]`, or `27.2 % [no interval]` if there were too few epochs for an
-    /// interval. An upper end of 100 means the same, because a share cannot exceed 100.
+    /// interval. An upper end of 100 also means that there is no interval, because a share cannot exceed 100.
     pub(crate) fn percent(self, pct: &Estimate) -> String {
         let decimals = pct_decimals(pct);
         let is_open = pct.lo.is_none() && pct.hi.is_none_or(|hi| hi >= 100.0);
@@ -150,7 +150,7 @@ pub(crate) fn rate(per_s: f64) -> String {
     format!("{}{suffix}/s", three_digits(per_s / scale))
 }
 
-/// Formats a range of rates, with both ends in the unit of the larger: `50-105K/s`.
+/// Formats a range of rates, with both ends in the unit of the larger end: `50-105K/s`.
 pub(crate) fn rate_range(min_per_s: f64, max_per_s: f64) -> String {
     let (scale, suffix) = scale_of(max_per_s);
     let digits = |value: f64| fixed(value, usize::from(value < 9.95));

@@ -7,13 +7,13 @@
 //!
 //! Parts of the machine that arms need are made once, while the process has one thread: network namespaces, the
 //! supervisor of `redirect`, a cgroup. For `bridge`, `nat` and `proxy`, looptax itself moves into the namespace that
-//! represents the container, so that private servers start in that namespace and loopback is the container's. Another
+//! represents the container, so that private servers start in that namespace and listen on its loopback. Another
 //! namespace represents the host; a thread that has moved there opens the arm's connections, and if requests open their
 //! own connections, the client threads start from this thread. A connection stays in the namespace in which it was
 //! opened, whichever thread uses it afterwards, so the load engine does not need to know about namespaces. These
 //! namespaces have no name and no file: each namespace ends with its last process. TLS begins during the login, as the
-//! protocol specifies. Under load, the connection passes each message through the TLS state before it sends the message
-//! and after it receives one.
+//! protocol specifies. Under load, the connection passes each outgoing message through the TLS state before it sends
+//! the message, and each incoming message after it has received the message.
 
 mod arm_thread;
 pub(crate) mod redirect;
@@ -153,8 +153,8 @@ fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
         ),
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
         TargetSpec::Running(running) => match (&running.tls, &running.no_tls) {
-            // `!= Arm::Unix`: only TCP needs TLS for such a URL, because traffic over a socket never leaves the
-            // machine.
+            // If the URL demands TLS, the arm `unix` remains possible: only TCP needs TLS, because traffic over a
+            // socket never leaves the machine.
             (Some(wish), _) if !arm.is_tls() && arm != Arm::Unix => {
                 return Some(format!("`{wish}` in the URL demands TLS"));
             }

@@ -3,7 +3,8 @@
 //! A supervisor is forked while the process has one thread. For each target, one thread then puts itself under a
 //! filter; this thread opens the arm's connections and starts the client threads, so the supervisor sees only the
 //! system calls of these threads. A thread outside the filter asks the kernel whether each connection is a socket
-//! connection, and compares the number with the supervisor's count. Called by `compare`, `target` and `connector`.
+//! connection, and compares the number of connections with the supervisor's count. Called by `compare`, `target` and
+//! `connector`.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -82,7 +83,8 @@ pub(crate) struct RedirectArm {
 }
 
 impl RedirectArm {
-    /// Starts the thread under the filter, which redirects each address to the socket at the same index.
+    /// Starts the thread under the filter. Its connections to each address are redirected to the socket at the same
+    /// index.
     pub(crate) fn start(
         supervisor: &Arc<OwnThreads>,
         pairs: impl Iterator<Item = [Endpoint; 2]>,
@@ -148,7 +150,7 @@ impl Origin for RedirectArm {
     }
 }
 
-/// Whether an error is the error that a system call gets after the supervisor has ended.
+/// Whether an error is the one that system calls return after the supervisor has ended.
 ///
 /// # Source
 /// `seccomp(2)`, `SECCOMP_RET_USER_NOTIF`.

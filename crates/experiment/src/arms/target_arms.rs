@@ -1,5 +1,5 @@
-//! The arms of a target: the namespaces from which their connections are opened, the programs that they pass through,
-//! and their encryption.
+//! The arms of a target: the namespaces from which connections are opened, the programs through which the connections
+//! pass, and the encryption of the connections.
 
 use std::io;
 use std::net::SocketAddr;
@@ -56,7 +56,7 @@ pub(crate) enum HostError {
 impl Explain for HostError {}
 
 impl TargetArms {
-    /// Makes arms whose connections are opened by this process without other parts, except for TLS on some of them.
+    /// Makes arms that need no other parts: this process opens their connections, some of them with TLS.
     pub(crate) fn sealed_by(tls: Option<TlsClient>) -> Self {
         Self { tls, ..Self::default() }
     }
@@ -95,7 +95,7 @@ impl TargetArms {
         Ok(made)
     }
 
-    /// Opens Unix sockets in this folder from namespaces that share only the folder.
+    /// Adds the thread that opens Unix sockets in this folder; its namespaces share only the folder with the server.
     pub(crate) fn add_sidecar(&mut self, folder: &Path) -> Result<(), Failure> {
         let folder = folder.to_owned();
         let shared = folder.clone();
@@ -179,7 +179,8 @@ impl TargetArms {
         of_hop(arm, &self.pooler_pids).first().copied()
     }
 
-    /// Returns how many connections the port proxies have relayed so far; `None` if the arm does not pass through them.
+    /// Returns how many connections the port proxies have relayed so far; `None` if the arm does not pass through a
+    /// port proxy.
     pub(crate) fn relayed(&self, arm: Arm) -> Option<Relayed> {
         if arm != Arm::Proxy {
             return None;

@@ -14,7 +14,7 @@ use crate::spec::{Experiment, remedies};
 
 /// The requested experiments, not planned yet.
 pub struct Asked {
-    /// The experiments with their titles; there is at least one.
+    /// The experiments with their titles; the list has at least one experiment.
     pub all: Vec<(String, Experiment)>,
     /// The arm that programs use today, if the user wants to know what would help.
     pub today: Option<String>,
@@ -24,7 +24,7 @@ pub struct Asked {
 
 /// An experiment with its plan.
 pub struct Part<'a> {
-    /// Empty if there is only one part.
+    /// The title of the part; empty if there is only one part.
     title: &'a str,
     pub settings: &'a Experiment,
     pub plan: plan::Overview,
@@ -72,7 +72,7 @@ impl Asked {
 /// Plans each experiment.
 ///
 /// # Errors
-/// The failure of a part that the user requested. A part that `--remedies` has added is left out instead.
+/// The failure of a part that the user requested. If a part that `--remedies` has added fails, it is left out instead.
 pub fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'a>, Failure> {
     let mut parts = Parts { all: Vec::new(), left_out: asked.left_out.clone(), missing: Vec::new() };
     for (title, settings) in &asked.all {

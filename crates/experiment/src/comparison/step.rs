@@ -38,7 +38,7 @@ pub struct Named<'a> {
     pub path: Option<&'a Path>,
 }
 
-/// Measures experiments that differ only in their workloads, in the same way as `compare`.
+/// Measures, in the same way as `compare`, experiments that differ only in their workloads.
 ///
 /// # Errors
 /// Parts that do not fit together, or a path that cannot be written. Any later failure is returned with the record.

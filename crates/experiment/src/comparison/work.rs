@@ -82,8 +82,8 @@ fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<()
     measured
 }
 
-/// Returns the comparisons of a target. Only now can the server be queried for its arms, and for the arms over which it
-/// accepts this account.
+/// Returns the comparisons of a target, with only those arms that the server has and over which it accepts this
+/// account. Only now, when the server is running, can these arms be determined.
 ///
 /// # Errors
 /// The reason why an arm cannot be measured, if no other arm would be left.
@@ -127,7 +127,7 @@ fn offered(planned: &TargetPlan, target: &Target, writer: &mut RecordWriter) -> 
     Ok(planned.only(&arms))
 }
 
-/// Returns the arms without TLS on which a running server refuses the account because it requires TLS.
+/// Returns the arms without TLS over which a running server refuses the account because the server requires TLS.
 fn refused(arms: &[Arm], target: &Target) -> Vec<Arm> {
     let [over_socket, over_tcp] = target.asks;
     let is_refused = |arm: &Arm| match arm {

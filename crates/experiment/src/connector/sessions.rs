@@ -21,7 +21,8 @@ impl SessionRequests {
         Self { one_shot, workload, sending, every, n_done: 0, session: None }
     }
 
-    /// Returns the current session, opened now if there is none, and the calls of a session that has just ended.
+    /// Returns the current session, and the calls of a session that has just ended. If there is no current session,
+    /// opens the next one.
     fn session(&mut self) -> Result<(&mut Session, Calls), PathError> {
         let mut ended = Calls::default();
         if self.n_done == self.every

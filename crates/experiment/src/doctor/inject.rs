@@ -74,7 +74,7 @@ fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<InjectCheck>,
         Err(error) => return Err(error.into()),
     };
     // An interval misses the true value by chance in one of twenty cases, so if only one run was requested and its
-    // interval misses, a second run is made.
+    // interval misses the true value, a second run is made.
     let n_asked = check.spec.n_runs.min(MOST_RUNS);
     let n_runs = n_asked.max(2);
     let mut covered = 0;

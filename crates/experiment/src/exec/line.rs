@@ -78,8 +78,8 @@ fn flavor(template: &Template) -> Result<Flavor, Failure> {
     Ok(if is_mariadb { Flavor::Mariadb } else { Flavor::Mysql })
 }
 
-/// Returns environment variables with the server's addresses and looptax's account on it, for programs that looptax
-/// does not know.
+/// Returns environment variables for programs that looptax does not know: the server's addresses, and looptax's account
+/// on the server.
 fn whereabouts(target: &Target) -> Result<Vec<(String, String)>, Failure> {
     let mut set = Vec::new();
     for arm in [Arm::Unix, Arm::Tcp] {

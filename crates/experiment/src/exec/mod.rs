@@ -1,7 +1,7 @@
 //! `compare --exec`: whole commands compared with each other, from the plan to the record.
 //!
-//! For tools that looptax knows, it adds the flags for the transport. It watches every command to see which transport
-//! the command really uses. The load is made by the user's program.
+//! looptax adds the flags for the transport to commands of tools that it knows, and watches every command to see which
+//! transport the command really uses. The load is made by the user's program.
 
 mod line;
 pub(crate) mod plan;

@@ -28,7 +28,7 @@ pub(crate) fn stopping(settings: &Experiment) -> Stopping {
     }
 }
 
-/// Returns the two arms, baseline first. That there are exactly two has been checked before.
+/// Returns the two arms, baseline first. An earlier check has made sure that there are exactly two arms.
 pub(super) fn pair_of_arms(settings: &Experiment) -> [Arm; 2] {
     [settings.arms[0], settings.arms[1]]
 }

@@ -67,7 +67,7 @@ impl Watcher for Onlooker {
             if arm.is_unix() { (seen.unix, seen.tcp, before.n_unix) } else { (seen.tcp, seen.unix, before.n_tcp) };
         let is_elsewhere = match &self.server {
             Some(_) => other,
-            // The command may also connect to other services. So the run counts as wrong only if the command was never
+            // The command may also connect to other services, so the run counts as wrong only if the command was never
             // seen on its own arm.
             None => other && !own && own_before == 0,
         };

@@ -194,7 +194,7 @@ fn tls_words(facts: &TlsFacts) -> String {
     format!("{} {}, {handshakes}", facts.version, facts.cipher)
 }
 
-/// Returns how a contrast ended that has just run; `cut_short_alpha` is its level if it did not end at an interim
+/// Returns how a contrast that has just run has ended; `cut_short_alpha` is its level if it did not end at an interim
 /// analysis.
 pub(crate) fn ending_of(contrast: &ContrastRun, cut_short_alpha: f64, failure: Option<&BenchError>) -> Ending {
     let chain = failure.map(|failure| {
@@ -244,8 +244,8 @@ pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::
     })
 }
 
-/// Does the same as [`placement_used`], for workloads for which it is not known beforehand which of the server's
-/// threads will serve the connections.
+/// Does the same as [`placement_used`], but for workloads whose connections may be served by any of the server's
+/// threads.
 pub(crate) fn placement_for(workload: &Workload, placement: Placement) -> record::PlacementUsed {
     let used = placement_used(placement);
     let real = match (workload, placement) {

@@ -29,10 +29,10 @@ pub use record_writer::RecordWriter;
 /// How many times looptax checks after a failure whether the server has ended: all checks together take a fifth of a
 /// second.
 const LOOKS_AFTER_FAILURE: usize = 20;
-/// The pause between two of these checks.
+/// Pause between two checks whether the server has ended.
 const LOOK_PAUSE: Duration = Duration::from_millis(10);
 
-/// Measures all cases of a target; the record is saved after each.
+/// Measures all cases of a target; the record is saved after each case.
 pub(crate) fn target(
     target: &mut Target,
     settings: &Experiment,
@@ -83,7 +83,7 @@ fn scene(target: &Target, case: &Case) -> Scene {
 #[derive(Clone, Copy)]
 struct Loaded<'a> {
     case: &'a Case,
-    /// Requests per second of the slower arm; `None` unless the load is a percentage of them.
+    /// Requests per second of the slower arm; `None` unless the case's rate is a percentage of this capacity.
     capacity: Option<f64>,
 }
 
@@ -117,7 +117,7 @@ impl Capacities {
     }
 }
 
-/// If the server has ended, adds this to the failure, because it explains more than the failure itself.
+/// If the server has ended, adds its end to the failure, because the end explains more than the failure itself.
 pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
     // The connections of a killed process close a moment before its end is visible.
     let ended = (0..LOOKS_AFTER_FAILURE).find_map(|look_idx| {
@@ -127,7 +127,7 @@ pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
         target.has_exited()
     });
     match ended {
-        // It is chance whether a request or a new connection failed first, so the failure is always marked as invalid.
+        // Chance decides whether a request or a new connection fails first, so the failure is always marked as invalid.
         Some(how) => failure
             .context(how)
             .with_hint("the end of the server's log is above; looptax concludes nothing from this comparison")
@@ -148,7 +148,7 @@ fn judge(
     let plan = plan::bench(settings, target, case, seed, capacity);
     let pairs = case.pairs();
     let mut connector = TargetConnector::new(target, pairs);
-    // If other clients use the server, its counter also counts their requests, so it is not used.
+    // If other clients use the server, its counter also counts their requests, so the counter is not used.
     let counter = (!target.has_load_limits).then(|| Counter::start(target)).flatten();
     let ports = ports(settings, case);
     let mut outcome = run(&plan, &mut connector, stage, stop)?;
@@ -211,7 +211,7 @@ fn time_wait((before, after): (LocalPorts, LocalPorts)) -> record::TimeWait {
 }
 
 /// Returns the server's count of requests together with looptax's count; `None` if an epoch was broken off, because
-/// looptax did not count its requests.
+/// looptax did not count the requests of that epoch.
 fn count(
     counter: &Counter,
     target: &Target,

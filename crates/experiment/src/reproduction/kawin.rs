@@ -1,7 +1,7 @@
 //! Kawin Viriyaprasopsook's comparison: Redis and MariaDB behind a published port, compared with their sockets.
 //!
-//! In the article, "TCP" passes through a bridge and a port proxy. So the arms TCP, bridge and proxy are all measured,
-//! and the bill shows how much each of them adds.
+//! In the article, "TCP" passes through a bridge and a port proxy. The arms TCP, bridge and proxy are therefore all
+//! measured, and the bill shows how much each arm adds.
 
 use looptax_model::analysis::effect::Effect;
 use looptax_model::record::{
@@ -13,7 +13,7 @@ use super::reading::Reading;
 
 pub(crate) const PUBLISHED_PORT: &str = "proxy";
 
-/// For each row about the published port, adds a finding that shows which parts its cost has.
+/// For each row about the published port, adds a finding that shows the parts of the port's cost.
 pub(crate) fn add(part: &mut ReproductionPart, publication: &Publication, readings: &[Option<Reading>]) {
     for (plan, reading) in publication.steps.iter().zip(readings) {
         let Some(reading) = reading else { continue };
@@ -34,8 +34,8 @@ fn finding(comparison: &Comparison, what: &str) -> Option<ReproductionFinding> {
     bill.and_then(|bill| shares(bill, what))
 }
 
-/// Returns which share of the published port's cost is due to the proxy, and which to the transport; `None` if that is
-/// not proved.
+/// Returns which share of the published port's cost is due to the proxy, and which to the transport; `None` if these
+/// shares are not proved.
 fn shares(bill: &Bill, what: &str) -> Option<ReproductionFinding> {
     let step = |arm: &str| bill.steps.iter().find(|step| step.arm == arm);
     let known = |figure: &Figure| -> Option<Estimate> {

@@ -1,6 +1,7 @@
 //! The publications whose measurements can be repeated, by name only.
 //!
-//! `publication` has the claims of a publication, `step` has its measurements, and `run` makes them.
+//! `publication` has the claims of a publication, `step` has its planned measurements, and `run` makes these
+//! measurements.
 
 use super::publication::{Extra, Publication};
 

@@ -1,8 +1,8 @@
 //! The claims of publications and the measurements for them, from the files in `data/`. No other place has figures that
 //! other people published.
 //!
-//! Figures that a publication shows only in charts are left out. In a pair of numbers, the first is for a quick run and
-//! the second for a usual run. A reason may contain names of the comparison's figures in braces.
+//! Figures that a publication shows only in charts are left out. In a pair of numbers, the first number is for a quick
+//! run, the second number for a usual run. A reason may contain names of the comparison's figures in braces.
 
 use std::sync::LazyLock;
 
@@ -130,7 +130,7 @@ pub(crate) struct StepPlan {
     pub rows: Option<Rows>,
     pub slice_ms: Option<u32>,
     pub epochs: [u64; 2],
-    /// The time limit for measuring, in seconds: after it the step is ended.
+    /// The time limit for measuring, in seconds. When this time is over, the step is ended.
     pub budget_s: [u64; 2],
     /// The amount of data, from which the number of epochs follows if the user requests a share of the published
     /// amount.
@@ -201,7 +201,7 @@ pub(crate) struct RowPlan {
     workload: Option<String>,
     connections: Option<u32>,
     share_pct: Option<f64>,
-    /// Whether to select the comparison in which the baseline had the highest throughput, instead.
+    /// Whether to select, instead of the first match, the comparison in which the baseline had the highest throughput.
     #[serde(default)]
     is_at_most: bool,
 }
@@ -229,7 +229,7 @@ fn served(comparison: &Comparison) -> f64 {
     per_s.map_or(0.0, |it| it.value)
 }
 
-/// A measurement of how many of many simultaneous connections fail over the socket, compared with TCP.
+/// A measurement with many simultaneous connections: how many of them fail over the socket, compared with TCP.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct StormPlan {

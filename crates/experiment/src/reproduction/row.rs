@@ -15,14 +15,15 @@ use super::kawin::PUBLISHED_PORT;
 use super::publication::RowPlan;
 use super::reading::{Reading, proof};
 
-/// Limit for CPU time that the hypervisor takes over the whole run, in percent; the next constant is the limit for
-/// other programs. The limits are those of a calm epoch.
+/// Maximum CPU time that the hypervisor may take over the whole run, in percent; the next constant is the maximum for
+/// other programs. Both limits are those of a calm epoch.
 const MOST_STEAL_PCT: f64 = 1.0;
 const MOST_FOREIGN_PCT: f64 = 5.0;
 
-/// Whether the result is disturbed. It is if `compare` withholds its verdict because of a drift or of other programs;
-/// if it withholds the verdict for another reason while other programs or the hypervisor used much of the machine; or
-/// if only the direction of the difference is known. An interval does not account for any of these.
+/// Whether the result is disturbed. Three causes are possible, and an interval does not account for any of them:
+/// `compare` withholds its verdict because of a drift or of other programs; `compare` withholds its verdict for another
+/// reason, and other programs or the hypervisor used much of the machine; only the direction of the difference is
+/// known.
 fn is_disturbed(tax: &Tax) -> bool {
     let is_objection = matches!(tax.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
     let shares = &tax.diagnostics;

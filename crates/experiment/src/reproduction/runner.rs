@@ -148,7 +148,8 @@ impl<'a> Runner<'a> {
         self.around.onlooker.remember(record, path);
     }
 
-    /// Runs the work with a deadline, and sets the flag that ends it if it still runs some time after the deadline.
+    /// Runs the work with a deadline. If the work still runs some time after the deadline, sets the flag that ends the
+    /// work.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn at_most<T>(
         &self,

@@ -65,7 +65,8 @@ pub struct Step {
     /// The experiment, which is run once for each of its workloads.
     experiment: Experiment,
     workloads: &'static [String],
-    /// The time limit for measuring: after it the step is ended, and its results so far are kept.
+    /// The time limit for measuring. When this time is over, the step is ended, and the results of the step so far are
+    /// kept.
     pub budget: Duration,
 }
 
@@ -148,7 +149,7 @@ impl Part {
     }
 }
 
-/// Returns the number of epochs, and the minimum time for them in seconds.
+/// Returns the number of epochs, and the minimum time for these epochs in seconds.
 fn amount(plan: &StepPlan, amounts: &Amounts, rows: u64) -> (u64, u64) {
     let epochs = amounts.either(plan.epochs[0], plan.epochs[1]);
     let Some(amount) = &plan.amount else {

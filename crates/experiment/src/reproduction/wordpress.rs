@@ -79,7 +79,7 @@ fn reasons(site: &SiteMeasured, plan: &PagePlan, measured: &Measured) -> Vec<Rep
             php: measured.php.clone(),
             mariadb: measured.mariadb.clone(),
         });
-        // This is the result on this machine for as many pages as were loaded for the article.
+        // The result on this machine for as many pages as were loaded for the article.
         let first = site.fifteen.as_ref().and_then(|it| added_pct(it.figures["query"]));
         reasons.extend(first.map(|added_pct| ReproductionReason::FirstPages { added_pct }));
     }

@@ -52,7 +52,8 @@ impl ScriptCodec {
         for (idx, statement) in set.statements().iter().enumerate() {
             let text = match sent {
                 Sent::Prepared => statement.prepared_sql(),
-                // Text is sent without preparing; the single placeholder is replaced by the whole statement.
+                // A statement that is sent as text is not prepared; the single placeholder is replaced by the whole
+                // statement.
                 Sent::Text => "?".to_owned(),
             };
             let place = set.place_of(idx).map(|place| place.to_string());
@@ -163,8 +164,8 @@ impl Codec for ScriptCodec {
     fn request(&mut self, draws: &mut dyn Draws, out: &mut Vec<u8>) {
         let start = out.len();
         if let Err(failure) = self.step(draws, out) {
-            // This function cannot return an error, but the function for the reply can. So a harmless request is sent
-            // instead, and its reply reports the failure.
+            // This function cannot return an error. So it sends a harmless request, and the function that reads the
+            // reply returns the failure.
             self.failure = Some(failure);
             self.session.restart();
             out.truncate(start);

@@ -33,8 +33,7 @@ pub fn find_binary(kind: Kind) -> Option<PathBuf> {
     require_binary(kind).ok()
 }
 
-/// Returns the program, or an error with the folders that were searched, or with the program that did not report its
-/// version.
+/// Returns the program. An error names the folders that were searched, or the program that did not report its version.
 pub(crate) fn require_binary(kind: Kind) -> Result<PathBuf, ServerError> {
     let folders = search_folders(kind);
     let paths = programs(kind).iter().flat_map(|name| folders.iter().map(move |folder| folder.join(name)));

@@ -49,8 +49,8 @@ pub struct Config {
 /// The setting in the record which shows that one thread of the server serves all connections.
 pub const ONE_THREAD: (&str, &str) = ("threads", "one for all connections");
 
-/// Maximum number of connections for which each connection has a thread; for more, one thread serves all. A thread
-/// needs four memory mappings, and the kernel allows a process 65,530 mappings (`vm.max_map_count`).
+/// Maximum number of connections that have a thread each; if there are more connections, one thread serves all of them.
+/// A thread needs four memory mappings, and the kernel allows a process 65,530 mappings (`vm.max_map_count`).
 pub(crate) const MOST_THREADS: u32 = 10_000;
 
 /// Serves all transports until the process is killed.

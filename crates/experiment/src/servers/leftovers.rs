@@ -1,4 +1,5 @@
-//! Finds what is left after both looptax and its reaper have crashed, by the folders' names and locks, and removes it.
+//! Finds, by the names and locks of folders, what is left after both looptax and its reaper have crashed; removes these
+//! leftovers.
 //!
 //! Never touches another user's folder, a folder without looptax's lock file, or a folder whose lock is held. Called by
 //! `target` and `copies` before they make folders.
@@ -99,7 +100,8 @@ mod tests {
         assert!(sweep(root.path()).is_empty());
         assert!(held.exists() && other.exists() && unlocked.exists());
         drop(lock);
-        // A program that another test starts at the same time holds this test's lock until the program is executed.
+        // If another test starts a program at the same time, the forked child holds this test's lock until it executes
+        // the program.
         let is_swept = || {
             std::thread::sleep(Duration::from_millis(10));
             sweep(root.path()).len() == 1

@@ -57,8 +57,8 @@ pub fn console(kind: Kind) -> Option<&'static str> {
     engine::pooling(kind)?.console
 }
 
-/// Returns the pooler instances that an arm uses: if there are several instances, the last one reaches the server over
-/// TCP.
+/// Returns those instances of a pooler that an arm uses. If there are several instances, only the last instance reaches
+/// the server over TCP.
 pub(crate) fn of_hop<T>(arm: Arm, instances: &[T]) -> &[T] {
     match arm.second_hop() {
         None => instances,

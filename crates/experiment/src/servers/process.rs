@@ -33,8 +33,8 @@ const KILL_LIMIT: Duration = Duration::from_secs(5);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum StopSignal {
     Term,
-    /// SIGQUIT: an immediate shutdown of PostgreSQL, whose data are not needed afterwards. After SIGTERM it would wait
-    /// for clients; SIGKILL would leave the children and the shared memory behind.
+    /// SIGQUIT: an immediate shutdown of PostgreSQL, whose data are not needed afterwards. After SIGTERM, PostgreSQL
+    /// would wait for clients; SIGKILL would leave the children and the shared memory behind.
     Quit,
 }
 
@@ -193,7 +193,7 @@ fn kill_all(handles: Vec<OwnedFd>, limit: Duration) {
     }
 }
 
-/// Returns all processes that `pid` has started, and those that they have started.
+/// Returns all descendants of `pid`: the processes that it has started, and the processes that these have started.
 fn descendants(pid: u32) -> Vec<OwnedFd> {
     let found = processes::descendants(&[pid]).into_iter();
     found.filter_map(|it| open_pid(it.pid)).collect()
@@ -221,7 +221,7 @@ fn runs_server(entry: &ProcEntry) -> bool {
     };
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let name = name.trim_end_matches(" (deleted)");
-    // php-fpm leads its own session if it is not the leader of its process group.
+    // php-fpm is recognized by its name: it starts its own session if it does not lead its process group.
     Kind::startable().any(|kind| programs(kind).contains(&name)) || is_php_fpm(name)
 }
 

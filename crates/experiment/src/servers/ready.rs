@@ -94,7 +94,7 @@ fn ask(protocol: Protocol, login: &Login, stream: &mut (impl Read + Write)) -> i
         Protocol::Mongodb => {
             mongodb::Connection::login(stream, login, ANSWER_LIMIT).map(|_| true).map_err(io::Error::other)
         }
-        // This is a complete request; looptax's own script on the server replies to it.
+        // The hello is a complete request, to which looptax's own script on the server replies.
         Protocol::Fastcgi => fastcgi::Connection::hello(stream, login.place(), ANSWER_LIMIT)
             .map(|it| it.worker().is_some())
             .map_err(io::Error::other),

@@ -23,8 +23,8 @@ use crate::servers::{Reaper, ServerError, account, binary, certificate, kind, re
 /// Connections with which looptax inspects the server, in addition to the measured connections.
 const N_CONTROL_CONNECTIONS: u32 = 16;
 
-/// Number of launches, each with a new port, if the port is already in use. The kernel assigns ports in random order,
-/// so a second collision is rare, and a third has another cause.
+/// Maximum number of launches if the port is already in use; each launch has a new port. The kernel assigns ports in
+/// random order, so a second collision is rare, and a third has another cause.
 const LAUNCH_TRIES: usize = 3;
 
 /// Time limit for preparing the data folder: MySQL takes 5 to 20 s on a slow disk, other servers one to two seconds.
@@ -76,7 +76,8 @@ pub struct Instance {
     pub socket: Option<PathBuf>,
     /// The address on 127.0.0.1, if the process has one.
     pub tcp: Option<SocketAddr>,
-    /// The address for TLS, if the process has TLS: the address without TLS, or one with a separate port.
+    /// The address for TLS, if the process has TLS: either the same address as without TLS, or an address with a
+    /// separate port.
     pub tls: Option<SocketAddr>,
     /// The abstract socket's name without the zero byte before it, if the process has one.
     pub abstract_name: Option<Vec<u8>>,
@@ -213,8 +214,8 @@ impl PrivateServer {
         Ok(self)
     }
 
-    /// Starts a port proxy in the calling thread's network namespace, which ends together with the server. Returns the
-    /// process id of the proxy.
+    /// Starts a port proxy in the calling thread's network namespace. The proxy ends together with the server. Returns
+    /// the process id of the proxy.
     ///
     /// Call it from the thread that started the server.
     ///
@@ -293,7 +294,7 @@ impl PrivateServer {
 
 impl Drop for PrivateServer {
     fn drop(&mut self) {
-        // If this fails, the reaper tries again.
+        // If the processes cannot be ended, the reaper tries again.
         self.end(DROP_GRACE).ok();
     }
 }
@@ -369,7 +370,7 @@ fn run_to_end(site: &Site<'_>, program: &Program) -> Result<(), ServerError> {
     }
 }
 
-/// Launches the process, again with another port if another process has taken the port before.
+/// Launches the process. If another process has already taken the port, launches it again with another port.
 fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>, ServerError> {
     let mut n_tries = 1;
     loop {

@@ -10,8 +10,9 @@ use std::process::Command;
 
 use rustix::process::{Resource, Rlimit, Signal};
 
-/// Sets the child's death signal for the end of the thread that starts it, gives it a separate process group (so that
-/// Ctrl-C at the terminal reaches only looptax), and raises its soft limit on open files to the hard limit.
+/// Prepares the child in three ways: the child gets its death signal when the thread that starts it ends; the child has
+/// a separate process group, so that Ctrl-C at the terminal reaches only looptax; the child's soft limit on open files
+/// is raised to the hard limit.
 ///
 /// The closure runs after the change of user, because that change would clear the death signal.
 pub(crate) fn tie_to_us(command: &mut Command, death_signal: Signal) {
@@ -25,7 +26,7 @@ pub(crate) fn tie_to_us(command: &mut Command, death_signal: Signal) {
         }
         let files = rustix::process::getrlimit(Resource::Nofile);
         let raised = Rlimit { current: files.maximum, maximum: files.maximum };
-        // If this fails, the old limit remains, and the server can still start with it.
+        // If raising the limit fails, the server can still start with the old limit.
         rustix::process::setrlimit(Resource::Nofile, raised).ok();
         Ok(())
     };

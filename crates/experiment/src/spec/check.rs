@@ -51,7 +51,7 @@ fn check_pool_mode(experiment: &Experiment) -> Result<(), Failure> {
     ))
 }
 
-/// Returns an error for two different sockets, because looptax cannot know which of them is meant.
+/// Returns an error if the user gave two different sockets, because looptax cannot know which of them is meant.
 fn check_socket(given: Option<&Path>, spec: &TargetSpec) -> Result<(), Failure> {
     let own = match spec {
         TargetSpec::Running(running) => running.socket.as_deref(),
@@ -115,8 +115,8 @@ fn check_dumps(experiment: &Experiment) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns an error for another client model with logins: a login is a separate dialogue, in which the client does not
-/// poll.
+/// Returns an error if requests log in and the client model is not the one that blocks: a login is a separate dialogue,
+/// in which the client does not poll.
 fn check_connects(clients: Option<&Clients>) -> Result<(), Failure> {
     let typed = match clients {
         None => None,

@@ -43,7 +43,7 @@ pub struct Template {
 }
 
 impl Exec {
-    /// Makes a plan of one command line for both arms, which contains [`TRANSPORT`].
+    /// Makes a plan of one command line, which contains [`TRANSPORT`] and is used for both arms.
     ///
     /// # Errors
     /// A usage failure for a line that cannot be run, or for a time that cannot be parsed.

@@ -104,7 +104,7 @@ pub struct Experiment {
     /// Length of a busy wait before each request, in nanoseconds, so that the true difference is known. The baseline
     /// has no busy wait.
     pub inject_ns: Option<u64>,
-    /// The time after which a comparison is not begun any more.
+    /// The time after which no further comparison is begun.
     pub deadline: Option<Instant>,
 }
 
@@ -146,7 +146,7 @@ impl Experiment {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Returns the arms to measure on a server, and the arm among them that the server may turn out not to have.
+    /// Returns the arms to measure on a server, and the one of these arms that the server possibly does not have.
     ///
     /// In MySQL, and in MariaDB from 11.4 on, TLS is on by default. Whether a running server has TLS is known only
     /// after a connection.

@@ -16,7 +16,7 @@ use super::{Effort, Experiment};
 const CONNECTIONS: u32 = 16;
 /// Number of requests in a pipeline, the same as in the published comparisons.
 const PIPELINE: u32 = 16;
-/// Number of epochs with free placement, of which each takes 4 s.
+/// Number of epochs with free placement; each of them takes 4 s.
 const FREE_EPOCHS: usize = 12;
 
 /// A comparison that shows whether a change would help.
@@ -30,7 +30,7 @@ pub struct Part {
 }
 
 /// Returns the comparisons that show what would help programs that connect over `today`. `arms` are the arms to compare
-/// with it; with `None`, the default ones.
+/// with `today`; with `None`, the default arms are compared.
 ///
 /// # Errors
 /// A usage failure if there is not exactly one server, or if no remedy reduces the cost of the arm `today`.

@@ -123,7 +123,8 @@ fn running(word: &str) -> Result<Running, Failure> {
         socket: socket(&address)?,
         login: Login {
             user: address.user.unwrap_or_default(),
-            // Without a password in the URL or in this variable, the user is asked if the server requires a password.
+            // If the server requires a password and neither the URL nor this variable has one, the user is asked for
+            // the password.
             password: address
                 .password
                 .unwrap_or_else(|| Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default())),

@@ -71,7 +71,8 @@ impl Ground {
     }
 
     /// Calls listen(2) again with this backlog on both listening sockets, and returns the length of the queue that the
-    /// kernel has set. With `None` the sockets keep the backlog that the server requested, which is returned.
+    /// kernel has set. With `None` the sockets keep the backlog that the server requested, and the length of that queue
+    /// is returned.
     ///
     /// # Errors
     /// The kernel does not give looptax the descriptors of the server's sockets.

@@ -178,7 +178,7 @@ fn smallest_queue(
         }
         Ok(queue < n)
     };
-    // The kernel lets one connection more wait than the length of the queue.
+    // The number of connections that the kernel lets wait is the length of the queue plus 1.
     let (mut lo, mut hi) = (0, n.saturating_sub(1));
     if !is_enough(hi)? {
         return Ok(None);

@@ -12,8 +12,8 @@ use looptax_wire::redis::Value;
 
 use super::Target;
 
-/// Number of requests for one reading of a pool's count: one request for the process that serves the connection, and
-/// one for the count.
+/// Number of requests with which looptax reads a pool's count once: one request asks for the process that serves the
+/// connection, the other asks for the count.
 const OWN_REQUESTS: u64 = 2;
 
 /// A counter of the server, and its value when this `Counter` was made.

@@ -1,5 +1,5 @@
-//! The conditions under which looptax refuses to measure on a running server. They are checked by queries to the server
-//! before anything is measured.
+//! The conditions under which looptax refuses to measure on a running server. looptax checks these conditions by
+//! queries to the server before it measures anything.
 //!
 //! On another user's server, looptax must not fill the log, write to the disk or a replica, or use up the connections.
 
@@ -9,7 +9,7 @@ use looptax_model::failure::Failure;
 use looptax_wire::WireError;
 use looptax_wire::redis::Value;
 
-/// Measuring may use at most one in this number of free connections.
+/// Measuring may use at most the number of free connections divided by this number.
 const PART_OF_FREE: u64 = 10;
 
 /// Reads a setting of a Redis server; `None` if the account may not read it, or if no setting has this name.
@@ -139,7 +139,7 @@ fn refuse(
 }
 
 /// Returns an error if looptax would need more than a tenth of the free connections. A server that does not report its
-/// numbers is accepted: its own limit applies.
+/// numbers is accepted; only the server's own limit then applies.
 pub(crate) fn refuse_if_crowded(conversation: &mut Conversation, wanted: u64) -> Result<(), Failure> {
     let capacity = capacity(conversation);
     let Some((most, used)) = capacity.map_err(|error| conversation.failed(error))? else {
@@ -216,7 +216,8 @@ pub(crate) fn others_running(conversation: &mut Conversation) -> Result<Option<u
             conversation
                 .number("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"),
         ),
-        // The server has one thread and runs one command at a time, so while looptax's command runs, no other does.
+        // The server has one thread and runs one command at a time, so while looptax's command runs, no other command
+        // runs.
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Mongodb

@@ -71,9 +71,9 @@ pub struct Target {
     pub(crate) has_load_limits: bool,
     /// The reaper, which lets pinned threads of a running server use their cores again if looptax is killed.
     pub(crate) reaper: Option<Reaper>,
-    /// The sockets of the processes that serve the arm: one socket if one server serves all arms.
+    /// The sockets of the server's processes: one socket if one server serves all arms.
     sockets: Vec<PathBuf>,
-    /// The TCP addresses of the processes that serve the arm.
+    /// The TCP addresses of the server's processes.
     addresses: Vec<SocketAddr>,
     /// The addresses for TLS, if the server has TLS.
     tls_addresses: Vec<SocketAddr>,
@@ -85,8 +85,8 @@ pub struct Target {
     /// The arms over which looptax sends its own queries, `[socket, TCP]`; with TLS if the account requires it.
     pub(crate) asks: [Arm; 2],
     private: Option<PrivateServer>,
-    /// The scratch objects, and the connection that made them. It is kept to remove them, because a full server would
-    /// accept no new connection.
+    /// The scratch objects, and the connection that made them. The connection is kept to remove the objects, because a
+    /// full server would accept no new connection.
     scratch: Option<(Scratch, Conversation)>,
 }
 
@@ -132,7 +132,7 @@ impl Target {
         self.workload == Workload::Connect || self.reconnect_every.is_some()
     }
 
-    /// Returns the endpoint of an arm; if several processes serve the arm, the first one's.
+    /// Returns the endpoint of an arm; if several processes serve the arm, the endpoint of the first process.
     pub fn endpoint(&self, arm: Arm) -> Result<Endpoint, PathError> {
         Ok(self.endpoints(arm)?.swap_remove(0))
     }
@@ -194,7 +194,7 @@ impl Target {
         self.converse_at(Arm::Unix, pool, Limits::default()).ok()
     }
 
-    /// Opens a connection to each process that holds its own data, for looptax's own queries.
+    /// Opens connections for looptax's own queries, one to each server process that holds its own data.
     pub fn converse_with_each(&self, limits: Limits) -> Result<Vec<Conversation>, PathError> {
         let converse_on = |arm| {
             let endpoints = self.endpoints(arm)?.into_iter();

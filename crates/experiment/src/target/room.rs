@@ -15,7 +15,7 @@ use super::workloads::VALUE_BYTES;
 use crate::spec::{Experiment, Requests};
 
 /// Disk space per row in bytes. A row of sysbench's table with its indexes takes some 270 bytes in `InnoDB` and
-/// PostgreSQL, and the same again in a log before it is written to the table.
+/// PostgreSQL, and as much again in a log before the row is written to the table.
 const BYTES_PER_ROW: u64 = 512;
 /// Memory of a key in Redis in addition to its value, in bytes.
 const BYTES_PER_KEY: u64 = 128;

@@ -146,9 +146,9 @@ fn wants_password(error: &PathError) -> bool {
     }
 }
 
-/// Returns the pooler that serves these connections, if there is one. It is recognized by the process that listens on
-/// the socket, or by PostgreSQL reporting another number for the connection than the greeting has. Some poolers pass
-/// PostgreSQL's number on, so the number is not enough.
+/// Returns the pooler that serves these connections, if there is one. A pooler is recognized by the process that
+/// listens on the socket, or because PostgreSQL reports another number for the connection than the greeting contains.
+/// Some poolers pass PostgreSQL's number on, so comparing these numbers is not enough.
 fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<Kind> {
     if conversation.protocol() != Protocol::Postgres {
         return None;
@@ -164,8 +164,8 @@ fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<K
     kind.filter(is_known).or_else(|| gives_its_own().then_some(Kind::Pgbouncer))
 }
 
-/// Returns an error for a pooler with which looptax's prepared statements would stay on the pooler's connection to the
-/// server, and would reach the next client that gets this connection.
+/// Returns an error if the pooler would leave looptax's prepared statements on its connection to the server: they would
+/// reach the next client that gets this connection.
 fn refuse_if_prepared_is_lost(conversation: &mut Conversation, by_socket: &mut Conversation) -> Result<(), Failure> {
     if !conversation.shares_backends_with(by_socket)? || by_socket.keeps_prepared()? {
         return Ok(());
@@ -232,9 +232,8 @@ fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Ex
     Ok(())
 }
 
-/// Returns the requested workload, on existing tables. If none was requested: point selects if they are possible,
-/// otherwise reads of a row of the server's own tables, which is an ordinary query; if the account may not read that
-/// row, ping.
+/// Returns the requested workload, on existing tables. If the user requested no workload, returns the first of these
+/// that is possible: point selects; reads of a row of the server's own tables, which is an ordinary query; ping.
 fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
     let mut requests = settings.requests.clone();
     if target.protocol == Protocol::Http {
@@ -306,8 +305,8 @@ fn may_get(conversation: &mut Conversation) -> Result<(), Failure> {
 
 /// Returns the number of rows, if keys run from 1 without gaps.
 fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u64> {
-    // On PostgreSQL, whether the table exists is checked first, because a query on a missing table would leave an error
-    // in PostgreSQL's log.
+    // On PostgreSQL, looptax first checks whether the table exists, because a query on a missing table would leave an
+    // error in PostgreSQL's log.
     if conversation.protocol() == Protocol::Postgres {
         let may = format!("SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass('{table}'), 'SELECT')");
         // PostgreSQL before 9.4 does not support this query; in that case the table is simply read.

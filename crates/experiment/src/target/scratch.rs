@@ -55,7 +55,7 @@ impl Scratch {
         }
     }
 
-    /// Makes the scratch place and the workload's data in it. After an error, a part of them may exist.
+    /// Makes the scratch place and the workload's data in it. After an error, a part of the data may exist.
     pub(super) fn make(
         &self,
         workload: &Workload,

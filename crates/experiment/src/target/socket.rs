@@ -2,8 +2,8 @@
 //! to the server.
 //!
 //! Candidates are the sockets that the kernel lists for the process that listens on the port, the socket that the
-//! server itself reports, and other possible paths. looptax logs in to each candidate, and accepts it if the server
-//! behind it is the same as over TCP.
+//! server itself reports, and other possible paths. looptax logs in to each candidate, and accepts the candidate if it
+//! leads to the same server as TCP.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -139,7 +139,7 @@ fn refuse_if_different(by_tcp: &mut Conversation, by_socket: &mut Conversation) 
     };
     let tcp = match identity(by_tcp) {
         // If the server was silent over one transport for a whole time limit, looptax does not wait for it over the
-        // other.
+        // other transport.
         Err(error) if !error.is_untold() => return Err(error),
         tcp => tcp,
     };

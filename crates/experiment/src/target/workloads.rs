@@ -17,7 +17,7 @@ pub use catalogue::list;
 use catalogue::unknown;
 pub(crate) use fill::fill;
 
-/// Default size of a list's element, in bytes. It is small because a list grows with every request.
+/// Default size of a list's element, in bytes. The element is small because a list grows with every request.
 const ELEMENT_BYTES: usize = 3;
 
 /// Default size of a dumped value, in bytes; values of this size are commonly called large.

@@ -25,7 +25,7 @@ use crate::trial::ready::wait_for_answer;
 pub(crate) const GUARD: Duration = Duration::from_millis(2);
 /// Maximum number of failed pages per thousand; if more fail, the trial has no result.
 const MOST_FAILED_PER_MILLE: u64 = 1;
-/// Minimum number of failed pages that end a trial immediately, if more than one in a hundred have failed.
+/// A trial ends immediately if at least this number of pages have failed, and more than one page in a hundred.
 const MANY_FAILED: u64 = 5;
 /// Minimum number of warm-up loads after a start; they do not count.
 const LEAST_WARM_UP: usize = 3;
@@ -168,7 +168,7 @@ impl Turns<'_> {
         let mut last = None;
         for idx in 0..MOST_WARM_UP {
             let order = SliceOrder {
-                // If there are several pages, these are other pages than those that count.
+                // If there are several pages, the warm-up loads other pages than the slices that count.
                 rank: order.rank + (1 + idx as u64) * 1_000,
                 ..order
             };

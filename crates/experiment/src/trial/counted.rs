@@ -1,7 +1,7 @@
 //! The servers' counts of the application's requests, which are read before and after pages of the warm-up.
 //!
-//! The warm-up loads the same pages as the trial, over both arms. The counts are read only then, so that reading them
-//! does not slow down the measured pages.
+//! The warm-up loads the same pages as the trial, over both arms. The counts are read only during the warm-up, so that
+//! reading them does not slow down the measured pages.
 
 use std::time::Duration;
 
@@ -72,8 +72,8 @@ impl Counters {
     }
 }
 
-/// Connects over the socket if it has a path, because servers do not require TLS on a socket. The counts are the same
-/// over TCP.
+/// Connects over the socket if the socket has a path, because servers do not require TLS on a socket. The counts are
+/// the same over TCP.
 fn open(idx: usize, server: &Server) -> Option<Counter> {
     let account = server.account.as_ref()?;
     let endpoint = match &server.to {

@@ -1,5 +1,5 @@
-//! The first look: an inspection of some seconds before anything counts. It shows which pages there are, to which
-//! servers they connect and over which transport, and how long they take.
+//! The first look: an inspection of some seconds before anything counts. The first look shows which pages there are, to
+//! which servers and over which transport the pages connect, and how long the pages take.
 //!
 //! Each page is requested over TCP and then over the socket; a page that works over only one of them is a result, too.
 
@@ -22,19 +22,20 @@ use crate::trial::program::Program;
 const ROUNDS: usize = 4;
 /// Maximum number of pages that are inspected.
 const MOST_PAGES: usize = 200;
-/// A page's body may have between half and twice the length that was seen, and differ by this many bytes in addition.
+/// A page's body may have between half and twice the length that was seen, plus a tolerance of this many bytes on each
+/// side.
 const SIZE_SLACK_BYTES: u64 = 512;
-/// From this number of connections per page on, an application connects to a server for its pages; with fewer, it
-/// connects only occasionally.
+/// An application that makes at least this number of connections per page connects to the server for its pages; with
+/// fewer connections, it connects only occasionally.
 const PER_PAGE: f64 = 0.1;
-/// An application keeps its connections if this many further checks in a row, while no page is requested, each find a
-/// connection over TCP.
+/// Number of further checks while no page is requested: if each of them finds a connection over TCP, the application
+/// keeps its connections.
 const LOOKS_AT_KEPT: usize = 20;
 /// Maximum number of servers that are tried by themselves: each needs a contrast, in addition to the contrast of all
 /// servers together.
 const MOST_EACH: usize = 3;
-/// Number of rounds in which looptax looks for short connections: a page's connection may last only a millisecond, but
-/// all rounds miss it only by rare chance.
+/// Number of rounds in which looptax looks for short connections: a page's connection may last only a millisecond, so a
+/// round can miss it, but all rounds rarely do.
 const LOOKS_IN_PASSING: usize = 10;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Epoch numbers of the first look start here; no measured epoch has such a number.
@@ -122,12 +123,13 @@ struct Seen {
     failures: Vec<FailedPages>,
     page: Duration,
     per_page: Vec<f64>,
-    /// By server: the number of connections that were moved, and of those that should have been moved but were not.
+    /// By server: the number of connections that were moved, and the number of connections that should have been moved
+    /// but were not.
     n_connections: Vec<[u64; 2]>,
 }
 
-/// Finds the servers over whose socket pages fail that work over TCP: if several servers are used, each of them is
-/// moved by itself.
+/// Finds the servers over whose sockets pages fail although the pages work over TCP. If the application uses several
+/// servers, each server is moved by itself.
 fn culprit(
     ask: &Ask,
     program: &mut Program,

@@ -168,7 +168,7 @@ impl Program {
         self.steering.counts(slice).unwrap_or_default()
     }
 
-    /// Returns the failure that `n_not_moved` of `n` connections stayed on TCP although they should have been moved,
+    /// Makes the failure for connections that stayed on TCP although they should have been moved: `n_not_moved` of `n`,
     /// with the reasons since the last start. `to` is the server; `None` means any server.
     pub(crate) fn not_moved(&self, n_not_moved: u64, n: u64, to: Option<&Server>) -> Failure {
         let stats = self.programs.stats();

@@ -1,4 +1,5 @@
-//! Checks whether an application that listens is also ready: a web server in front of it may listen long before.
+//! Checks whether an application that listens is also ready: a web server in front of the application may listen long
+//! before the application is ready.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;

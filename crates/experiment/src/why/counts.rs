@@ -26,7 +26,7 @@ use tracefs::Tracefs;
 struct Kind {
     /// The path of the tracepoint below the folder `events` of tracefs.
     tracepoint: &'static str,
-    /// A condition for the occurrences to count, in the syntax of the kernel's filters.
+    /// The condition under which an occurrence is counted, in the syntax of the kernel's filters.
     filter: Option<&'static str>,
     /// The name of the count, and whether there is a separate count for each process that causes occurrences.
     name: &'static str,

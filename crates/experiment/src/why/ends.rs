@@ -1,5 +1,5 @@
-//! The innermost functions of call chains, with the time in each function itself, without the functions that it calls;
-//! by epoch.
+//! The innermost functions of call chains, each with its time by epoch: the time in the function itself, without the
+//! functions that it calls.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

@@ -138,8 +138,8 @@ impl Layers {
                 Some(Meaning::Layer(layer)) => return Some(layer),
                 Some(Meaning::Entry) if only_helpers => return Some(self.system_calls),
                 Some(Meaning::Helper) => {}
-                // If the table does not list the functions of a subsystem, their cost must not count as the cost of a
-                // system call.
+                // If the table does not list the functions of a subsystem, the cost of these functions must not count
+                // as the cost of a system call.
                 Some(Meaning::Entry) | None => only_helpers = false,
             }
         }

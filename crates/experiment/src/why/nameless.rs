@@ -1,4 +1,5 @@
-//! Functions that have no name: in which files they are, the CPU time in them, and a note about them for the user.
+//! Functions that have no name: the files that contain them, the CPU time that they take, and a note about them for the
+//! user.
 
 use std::collections::{BTreeMap, HashMap};
 

@@ -1,8 +1,8 @@
 //! Places in code, each stored once. A sample's call chain is a list of places, which stay valid after the process has
 //! ended.
 //!
-//! The sampler adds places while it drains its buffers, and `symbols` finds their names after the run. Memory grows
-//! with the number of different places, and not with the number of samples.
+//! The sampler adds places while it drains its buffers, and `symbols` finds the names of the places after the run.
+//! Memory grows with the number of different places, and not with the number of samples.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -61,7 +61,7 @@ pub(crate) enum Frame {
     InFile { file: FileId, offset: u64 },
     /// An address that belongs to no file: code that the program has made at run time.
     Anonymous { pid: u32, address: u64 },
-    /// An address that does not belong to the process, or no longer.
+    /// An address that does not belong to the process, or no longer belongs to it.
     Unknown,
 }
 

@@ -117,11 +117,11 @@ impl Sampler {
     }
 
     /// Adds processes with their threads and the children that they start later. Does nothing if the whole machine is
-    /// sampled. Children that already exist may be passed only in the same call as their parents; later ones are added
-    /// automatically.
+    /// sampled. Children that already exist may be passed only in the same call as their parents; children that are
+    /// started later are added automatically.
     ///
     /// # Errors
-    /// The kernel refuses, except if a process has ended or belongs to another user.
+    /// The kernel's refusal. It is not an error if a process has ended or belongs to another user.
     pub(crate) fn watch(&mut self, pids: &[u32]) -> Result<(), Failure> {
         if self.scope == Scope::Machine {
             return Ok(());
@@ -252,8 +252,8 @@ impl Sampler {
         self.scope == Scope::Machine
     }
 
-    /// Returns how many records were lost because a buffer was full, and how many times the kernel slowed the clock
-    /// because sampling took too long, since the beginning.
+    /// Returns how many records have been lost since the beginning because a buffer was full, plus how many times the
+    /// kernel has slowed the clock because sampling took too long.
     pub(crate) fn n_missing(&self) -> u64 {
         self.tally.n_lost + self.tally.n_throttled
     }
@@ -298,7 +298,7 @@ impl Tally {
             pid,
             tid: raw.tid().unwrap_or(0),
             // The period is passed in: the kernel's sample contains the period with which its event was opened, not the
-            // current one.
+            // current period.
             weight_ns: period_ns,
             frames: &self.frames,
             n_kernel,

@@ -45,7 +45,8 @@ type Mappings = BTreeMap<u64, Mapping>;
 
 #[derive(Debug, Clone, Default)]
 struct Space {
-    /// The mappings, shared with the processes that were forked from this one until one of them changes its mappings.
+    /// The mappings. Processes that were forked from this process share them, until one of the processes changes its
+    /// mappings.
     mappings: Arc<Mappings>,
     /// The number of the turn in which the mappings were last read from `/proc`.
     read_in: u64,

@@ -38,8 +38,8 @@ impl<'a> Strings<'a> {
     }
 }
 
-/// Returns a profile with a sample for each chain, labelled with its arm, server, workload and connections. It is
-/// compressed with gzip, as pprof expects.
+/// Returns a profile with a sample for each chain, labelled with its arm, server, workload and connections. The profile
+/// is compressed with gzip, as pprof expects.
 ///
 /// # Errors
 /// None in practice: it writes only to memory.

@@ -1,5 +1,5 @@
-//! The bundled script and style, which `cargo xtask web` builds from web/. They are checked in, and embedded by this
-//! file.
+//! The bundled script and style, which `cargo xtask web` builds from web/. The script and the style are checked in, and
+//! this file embeds them.
 
 use std::io::Read;
 use std::sync::LazyLock;

@@ -79,7 +79,7 @@ fn micros_interval(point: &PercentileShown) -> String {
     TEXT.micros_interval(&Estimate { value: point.us, lo: point.lo_us, hi: point.hi_us, n: 0 })
 }
 
-/// Writes how much each other arm adds at each percentile.
+/// Writes how much each arm except the baseline adds at each percentile.
 pub(super) fn added(added: &[Added], out: &mut Markup) {
     out.folded("Table", |out| {
         for it in added {

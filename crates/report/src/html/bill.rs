@@ -12,7 +12,7 @@ use crate::format::{MS_FROM_US, Text};
 pub(super) const PARTS: [&str; 3] = ["client's CPU time", "server's CPU time", "the rest: no CPU time of either end"];
 
 /// CPU times are measured over whole slices, and the latency only over their active part, so the two differ a little.
-/// If the CPU times exceed the latency by more than this share of it, both ends worked at the same time.
+/// If the CPU times exceed the latency by more than this share of the latency, both ends worked at the same time.
 const MOST_OVERLAP: f64 = 0.05;
 
 #[derive(Debug, Clone, PartialEq)]

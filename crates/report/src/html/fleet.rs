@@ -177,7 +177,7 @@ mod tests {
         // A command would contain the machine's name, and this name must not be part of a command.
         assert!(!page.contains("ssh"));
         assert!(page.contains("and 6 more"));
-        // The same for a kind of server that no machine has measured.
+        // Nor must the name of a kind of server be part of a command, if no machine has measured this kind.
         assert!(!page.contains("<code>$(reboot)"), "{page}");
         assert!(page.contains("(2.54K/s), and 1 more."), "{page}");
     }

@@ -175,7 +175,7 @@ fn measure_again(record: &Record, words: &[String]) -> Vec<String> {
     lines
 }
 
-/// Writes the download buttons. They need the script; if it does not run, a sentence explains this.
+/// Writes the download buttons. The buttons need the script; if the script does not run, a sentence explains this.
 pub(super) fn downloads(shown: &Shown, has_record: bool, out: &mut Markup) {
     out.open("section", &[("class", "downloads")]).element("h3", &[], "Raw data");
     out.element(

@@ -1,4 +1,4 @@
-//! Latency by percentile: the latency on each arm, and what the other arm adds at each percentile.
+//! Latency by percentile: the latency on each arm, and what each arm adds to the baseline at each percentile.
 //!
 //! If the record contains a percentile, the page shows the record's figure instead of the one made from the samples.
 
@@ -102,7 +102,7 @@ pub(super) fn at(points: &[PercentileShown], pct: f64) -> Option<&PercentileShow
     points.iter().find(|it| is_same(it.pct, pct))
 }
 
-/// Whether two percentiles are the same. They come from a list, so different percentiles differ by far more than
+/// Whether two percentiles are the same. Percentiles come from a list, so different percentiles differ by far more than
 /// rounding.
 fn is_same(one: f64, other: f64) -> bool {
     (one - other).abs() < 1e-6

@@ -1,4 +1,4 @@
-//! The state of a run in progress: its comparisons, and the arms of the running one.
+//! The state of a run in progress: its comparisons, and the arms of the running comparison.
 //!
 //! The command line fills in the state; the other files of `live` draw it.
 

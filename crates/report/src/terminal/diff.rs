@@ -15,7 +15,7 @@ pub(super) const NO_CHANGE: &str = "no change shown";
 const TOO_FEW: &str = "too few epochs";
 /// A layer is not shown if it takes less than this time in both runs, in µs.
 const LEAST_SHOWN_US: f64 = 0.005;
-/// A layer's change counts only if such a change occurs by chance less often than this.
+/// A layer's change counts only if the probability that such a change occurs by chance is below this value.
 pub(super) const MOST_CHANCE: f64 = 0.05;
 
 /// Returns the text of `looptax diff`. Ends with a line break.

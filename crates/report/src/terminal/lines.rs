@@ -1,4 +1,4 @@
-//! Lines of text, which are broken at words to the terminal's width, and their colours.
+//! Lines of text and their colours. A line that is wider than the terminal is broken between words.
 //!
 //! All text that is passed in has been cleaned. Colour codes are added last, so that they do not count as width.
 
@@ -157,8 +157,8 @@ impl Lines {
     }
 }
 
-/// Breaks a text at spaces: the first line has at most `first` columns, the others at most `rest`. A longer word is not
-/// broken.
+/// Breaks a text at spaces: the first line has at most `first` columns, each further line at most `rest`. A longer word
+/// is not broken.
 pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     let mut pieces: Vec<String> = vec![String::new()];
     for word in text.split(' ') {

@@ -23,9 +23,9 @@ const YARDSTICK_PER_S: f64 = 1_000.0;
 const SUBJECT: usize = 10;
 /// Widths of the columns for a server's name, and for the time that TCP adds to a request.
 const COLUMNS: [usize; 2] = [20, 23];
-/// From this share of the machine's CPU time on, in percent, other programs made the intervals wider.
+/// If other programs used at least this share of the machine's CPU time, in percent, they made the intervals wider.
 const BUSY_PCT: f64 = 5.0;
-/// The same limit for CPU time that the hypervisor took.
+/// If the hypervisor took at least this share of the CPU time, in percent, it made the intervals wider.
 const STOLEN_PCT: f64 = 1.0;
 
 /// Maximum number of new connections per request. A connection costs many times as much as a request, so with more
@@ -280,8 +280,8 @@ impl AtRate {
     }
 
     /// Returns the rates at which programs send requests over TCP to each server on this machine, the busiest first. If
-    /// there are no requests, returns the rates at which they close connections; if there are none either, an assumed
-    /// rate.
+    /// no requests were seen, returns the rates at which programs close connections; if no closed connections were seen
+    /// either, an assumed rate.
     pub fn seen(found: Option<&Found>) -> Vec<Self> {
         let requests = found.map_or_else(Vec::new, Self::of_programs);
         let closed = || found.map_or_else(Vec::new, Self::of_closed);
@@ -310,7 +310,7 @@ impl AtRate {
                 requests_per_s: closed_per_s,
                 opened_per_s: closed_per_s,
             };
-            // A hop occurs in each chain that contains it.
+            // A hop that is part of several chains is listed several times, but must be added only once.
             if !known.contains(&one) {
                 known.push(one);
             }
@@ -403,7 +403,7 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
 fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, Weighed, bool)> {
     let mut known: Vec<(String, Weighed, bool)> = Vec::new();
     let is_busy = |tax: &Tax| tax.uncertain_size.as_ref().is_some_and(|it| it.cause == SizeCause::Disturbed);
-    // No program sends requests to the built-in echo server, so its result is shown only if there is no other.
+    // No program sends requests to the built-in echo server, so its result is shown only if there is no other result.
     let has_servers = { record.comparisons.iter() }.any(|it| it.target.kind != "echo");
     for comparison in &record.comparisons {
         let kind = &comparison.target.kind;

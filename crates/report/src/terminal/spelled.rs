@@ -8,7 +8,7 @@ use super::lines::fitted;
 use super::style::{Style, cleaned};
 
 /// Returns the text to write for each dialect. `socket` is the path of the socket and how it was found; `elsewhere` is
-/// the host of the URL if it is another machine.
+/// the host of the URL if that host is another machine.
 pub fn spelled(spellings: &[Spelling], socket: &str, elsewhere: Option<&str>, style: Style) -> String {
     let mut text = elsewhere.map_or_else(String::new, |host| {
         format!("beware: `{host}` is not this machine, and a Unix socket works only within one machine\n")

@@ -1,6 +1,7 @@
-//! The result in one line per server: how much each arm loses. It is shown before tables and statistics.
+//! The result in one line per server: how much each arm loses. This line is shown before tables and statistics.
 //!
-//! The line repeats figures of the tables; if a server has many verdicts, only the first and the last verdict.
+//! The line repeats figures of the tables; if a server has many verdicts, the line shows only the first and the last
+//! verdict.
 
 use looptax_model::record::{Comparison, Record, Tax};
 

@@ -81,7 +81,7 @@ fn beside(bill: &Bill) -> &'static str {
     }
 }
 
-/// Returns how much of the longest arms remains when their steps are subtracted.
+/// Returns how much of the cost of the longest arms remains when the costs of their steps are subtracted.
 fn closing(bill: &Bill, text: Text) -> Option<String> {
     let unfinished = bill.steps.iter().filter_map(|step| {
         let left = step.left_over_us?;

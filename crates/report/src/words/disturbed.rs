@@ -12,7 +12,7 @@ const NAMED_FOREIGN_PCT: f64 = 5.0;
 /// Returns "; measured while the hypervisor took 2.5 % of the time", if hardly any epoch was undisturbed.
 pub(super) fn measured_while(tax: &Tax) -> Option<String> {
     let disturbance = tax.disturbance.as_ref().filter(|it| it.is_throughout)?;
-    // In this case, the text about the size already mentions it.
+    // If the disturbance makes the size uncertain, the text about the size already mentions the disturbance.
     if tax.uncertain_size.as_ref().is_some_and(|it| it.cause == SizeCause::Disturbed) {
         return None;
     }
@@ -80,7 +80,7 @@ fn takers(it: &Disturbance) -> Vec<(&'static str, f64)> {
     let steal = (HYPERVISOR, it.steal_pct);
     let foreign = (OTHERS, it.foreign_pct);
     let is_stolen = it.steal_pct > NAMED_STEAL_PCT;
-    // If neither share is above its limit in the whole run, each was above it in some windows of epochs.
+    // If neither share is above its limit in the whole run, each share was above its limit in some windows of epochs.
     let is_steal_nearer = it.steal_pct / NAMED_STEAL_PCT > it.foreign_pct / NAMED_FOREIGN_PCT;
     if it.foreign_pct > NAMED_FOREIGN_PCT {
         [steal, foreign][usize::from(!is_stolen)..].to_vec()

@@ -1,4 +1,4 @@
-//! Explains which arm corresponds to a server's own client program: if the client uses TLS, it is not the arm `tcp`.
+//! Explains which arm corresponds to a server's own client program: if the client uses TLS, its arm is not `tcp`.
 //!
 //! # Source
 //! The clients of MariaDB 10.11.19 and 11.8.9, MySQL 9.7.4 and PostgreSQL 15 and 17, PHP 8.2 and 8.4, `PyMySQL`,

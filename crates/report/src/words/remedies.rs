@@ -114,7 +114,7 @@ fn more(pct: &Estimate, text: Text) -> String {
     format!("{sign}{}", text.percent(pct))
 }
 
-/// Returns the name of a remedy, and the arm that it is compared with if that is not today's arm.
+/// Returns the name of a remedy. If the remedy is compared with another arm than today's, adds this arm.
 fn name(remedy: &Remedy, text: Text) -> String {
     let from = text.clean(&remedy.from);
     match remedy.kind {

@@ -13,9 +13,9 @@ use looptax_model::record::{
 use super::Tone;
 use crate::format::{GLUE, Text, amount, rate};
 
-/// The word before a further difference between the published run and the measured one, which may also be a cause.
+/// The word before each further difference between the published and the measured run that may also be a cause.
 pub(crate) const ALSO: &str = "also";
-/// The word before such a difference if the figures agree.
+/// The word before a difference between the two runs if the figures agree.
 const NOTE: &str = "note";
 
 /// Column titles of the table of claims.

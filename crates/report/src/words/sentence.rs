@@ -20,9 +20,9 @@ use crate::load;
 /// be within this limit on each side.
 const SLICE_POINTS: f64 = 2.0;
 
-/// Minimum difference in percentage points from which on a tax with all stalls counted is a different result. The
-/// difference must also exceed `STALL_SHARE` of the tax, the relative width from which on an interval is too wide for a
-/// figure.
+/// Minimum difference, in percentage points, between a tax with all stalls counted and the usual tax, for the two to be
+/// different results. The difference must also exceed `STALL_SHARE` of the tax: from this relative width on, an
+/// interval is too wide for a figure.
 const STALL_POINTS: f64 = 5.0;
 const STALL_SHARE: f64 = 1.0 / 3.0;
 
@@ -218,8 +218,8 @@ fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     })
 }
 
-/// Whether CPU time shows the size of the loss better than throughput does: both ends were pinned, and relative to its
-/// value the interval of CPU time is narrower.
+/// Whether CPU time shows the size of the loss better than throughput does. For this, both ends must have been pinned,
+/// and the interval of CPU time must be narrower than that of throughput, each relative to its value.
 fn leads(comparison: &Comparison, tax: &Tax) -> bool {
     let relative = |it: &Estimate| Some((it.hi? - it.lo?) / it.value.abs());
     let is_held = matches!(comparison.placement.asked, Placement::Same | Placement::Split);

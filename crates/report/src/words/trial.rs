@@ -162,7 +162,7 @@ fn shown(figure: &Figure, show: impl Fn(f64) -> String) -> String {
     known.map_or_else(|| "n/a".to_owned(), |it| show(it.value))
 }
 
-/// Returns the CPU time of both ends. It has no interval; only the difference of two arms has one.
+/// Returns the CPU time of both ends. The CPU time has no interval; only the difference of two arms has an interval.
 fn both(arm: &Arm) -> Figure {
     let n = arm.cpu_us_per_query.client.known().map_or(0, |it| it.n);
     arm.cpu_us_both().map_or_else(

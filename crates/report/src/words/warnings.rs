@@ -5,8 +5,8 @@ use looptax_model::record::Record;
 use super::sentence::place;
 use crate::format::{Text, counted};
 
-/// Returns the warnings in the order in which they first occur. If several comparisons have the same warning, it has
-/// the figures of the first of them.
+/// Returns the warnings in the order in which they first occur. If several comparisons have the same warning, the
+/// warning has the figures of the first of these comparisons.
 pub(crate) fn warnings_once(record: &Record, text: Text) -> Vec<String> {
     let mut kinds: Vec<(String, String, u64)> = Vec::new();
     for comparison in &record.comparisons {

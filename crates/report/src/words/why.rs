@@ -122,7 +122,7 @@ fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> 
     })
 }
 
-/// Returns the layers for which not all shown figures would be zero.
+/// Returns the layers that have at least one figure which is not shown as zero.
 pub(crate) fn shown_layers(why: &Why) -> impl Iterator<Item = &WhyRow> {
     let is_nothing = |value: f64| value.abs() < LEAST_SHOWN_US;
     why.rows.iter().filter(move |row| {

@@ -57,8 +57,8 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
         _ => {}
     }
     let full = if are_dumps {
-        // An epoch of dumps has only two runs per arm, so a single disturbed run spoils the epoch. More epochs than
-        // these would add little.
+        // An epoch of dumps has only two runs per arm, so a single disturbed run spoils the epoch. More epochs than in
+        // these analyses would add little.
         InterimAnalyses::quick()
     } else {
         InterimAnalyses::full()
@@ -98,7 +98,8 @@ pub fn bench(settings: &Experiment, target: &Target, case: &Case, seed: u64, cap
         placement: case.placement,
         // It is not known beforehand which thread will serve a new connection, so all threads of the server are placed.
         server_threads: if settings.requests.are_connects() { ServerThreads::Single } else { target.threads },
-        // Not in an open loop: at a rate that the server cannot keep up with, latencies would grow without limit.
+        // The shape is not adapted in an open loop: at a rate that the server cannot keep up with, latencies would grow
+        // without limit.
         may_adapt_shape: case.slice.or(settings.slice).is_none()
             && !case.load.is_open()
             && !settings.requests.are_dumps(),

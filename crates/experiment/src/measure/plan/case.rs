@@ -32,8 +32,8 @@ pub struct Case {
     pub doing: Doing,
     /// How connections send requests: without a limit, or at a fixed rate.
     pub load: Load,
-    /// The length of slices if it differs from the usual length, for the second half of a check that the length does
-    /// not matter.
+    /// The length of slices if it differs from the usual length. Used in the second half of a check, which shows that
+    /// the length does not matter.
     pub slice: Option<Duration>,
 }
 
@@ -96,7 +96,7 @@ impl Hold {
             // With every further connection and every pause the server may move to another core, so few slices would
             // count.
             Self::Followed if !stays => Placement::ClientPinned,
-            // If there is another core, a server whose threads are not pinned moves to it.
+            // If there is another core, a server whose threads are not pinned moves to that core.
             Self::Followed if n_cores > 1 => Placement::Split,
             Self::Pinned | Self::Followed => Placement::Same,
         }

@@ -89,7 +89,7 @@ fn low_rate(settings: &Experiment, case: &Case) -> Option<String> {
     ))
 }
 
-/// Returns a warning if `why` samples most epochs, and too few epochs are left for a verdict.
+/// Returns a warning if `why` samples so many epochs that too few other epochs are left for a verdict.
 fn few_unsampled(settings: &Experiment, case: &Case) -> Option<String> {
     if !settings.is_sampled || case.doing != Doing::Judge {
         return None;

@@ -17,8 +17,8 @@ use super::super::{Amounts, Runner};
 const NEAR: f64 = 2.0;
 const ALPHA: f64 = 0.05;
 
-/// Number of writes that share one delayed acknowledgement. It comes after 40 ms; divided among this many messages,
-/// that is about a millisecond for each.
+/// Number of writes that share one delayed acknowledgement. The acknowledgement comes after 40 ms, which is about a
+/// millisecond for each of these writes.
 const BURST: usize = 36;
 
 const PATTERNS: [(&str, Pattern); 5] = [

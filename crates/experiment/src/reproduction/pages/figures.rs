@@ -174,8 +174,8 @@ mod tests {
 
     const BOTH: [Transport; 2] = [Transport::Unix, Transport::Tcp];
 
-    /// Makes a page whose PHP time is ten times the time of its queries; on looptax's clock it takes half as long
-    /// again.
+    /// Makes a page whose PHP time is ten times the time of its queries; on looptax's clock the page takes 1.5 times
+    /// its PHP time.
     fn load(query_us: f64) -> Load {
         let page = Page {
             page_us: 10.0 * query_us,
@@ -224,7 +224,8 @@ mod tests {
     fn a_transport_by_itself_has_its_own_levels() {
         let found = side(&drifting(), 1, Transport::Tcp, 0.05).unwrap();
         close(&found.figures["share_pct"], 10.0);
-        // Pairs 18 to 21 are in the middle of the forty pairs: 1 + 0.1 × 19.5 ms, and a quarter more over TCP.
+        // Pairs 18 to 21 are in the middle of the forty pairs. They take (1 + 0.1 × 19.5) ms, and over TCP a quarter
+        // more.
         close(&found.figures["query_us"], 1.25 * 2_950.0);
         close(&found.figures["client_us"], 15.0 * 1.25 * 2_950.0);
         // Four values, each a tenth of a millisecond from the next.

@@ -24,7 +24,8 @@ pub(super) struct Length {
 }
 
 impl Length {
-    /// Returns the length for a site that gets `thirds` thirds of the whole time; the site of the publication gets two.
+    /// Returns the length for a site. `thirds` is the site's share of the whole time, in thirds: 2 for the site of the
+    /// publication.
     pub(super) fn new(effort: Effort, seed: u64, thirds: u32) -> Self {
         let whole_s = match effort {
             Effort::Full => 150,

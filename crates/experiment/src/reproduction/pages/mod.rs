@@ -127,7 +127,7 @@ fn why(error: &ServerError) -> String {
     if said.is_empty() { format!("php-fpm {how}") } else { said.join(": ") }
 }
 
-/// If a process has ended, adds this to the failure, because it explains more than the failure itself.
+/// If a process has ended, adds its end to the failure, because the end explains more than the failure itself.
 fn with_log(failure: Failure, wordpress: &mut WordPress) -> Failure {
     match wordpress.has_exited() {
         Some(how) => failure.context(how),

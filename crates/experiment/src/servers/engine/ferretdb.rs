@@ -56,7 +56,7 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         ("--state-dir", "-"),
         ("--telemetry", "disable"),
         ("--debug-addr", "-"),
-        // Without this, each command of the measured loop would write a log line.
+        // Without this level, each command of the measured loop would write a log line.
         ("--log-level", "WARN"),
         ("--test-enable-new-auth", "true"),
         ("--setup-database", place),

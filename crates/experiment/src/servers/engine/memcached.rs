@@ -1,9 +1,9 @@
 //! memcached: one process listens either on a socket or on TCP, so there are two processes for each transport.
 //!
 //! A lasting difference between two processes (such as the layout of their memory) averages out, because a coin picks
-//! one of the arm's two processes in each epoch. All four are started with the same options except for the address.
-//! They have no files, no account and no password: memcached does not have any of these by default, and listens only on
-//! this machine. Tested live with 1.6.18.
+//! one of the arm's two processes in each epoch. All four processes are started with the same options except for the
+//! address. The processes have no files, no account and no password: memcached does not have any of these by default,
+//! and listens only on this machine. Tested live with 1.6.18.
 
 use std::net::SocketAddr;
 
@@ -55,8 +55,8 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
         // One worker thread, so that all work of the process can be pinned to one core.
         ("-t", "1"),
         ("-m", &site.cache_mib(BYTES_PER_ROW).max(LEAST_MIB).to_string()),
-        // If memory is full, memcached refuses a new key. Otherwise it would drop another key, which would be missing
-        // in the middle of a run.
+        // With this option, memcached refuses a new key if memory is full. Without this option, memcached would drop
+        // another key, which would be missing in the middle of a run.
         ("-M", ""),
         ("-c", &site.n_connections.to_string()),
         // The kernel lowers the backlog to net.core.somaxconn.

@@ -61,7 +61,7 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
 /// anonymous account that would take precedence. With one account MySQL has also only one entry, not two, in its cache
 /// of verified passwords.
 ///
-/// The server executes the file before it greets a client. Each statement has its own line.
+/// The server executes these statements before it greets a client. Each statement has its own line.
 fn init_sql(site: &Site<'_>) -> String {
     let password = site.login.password.reveal();
     let lock_others = match site.kind {
@@ -133,8 +133,8 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     settings
 }
 
-/// Returns the program `mariadb-install-db`, which runs the server once with MariaDB's scripts. It may be in another
-/// folder than the server, or have an older name.
+/// Returns the program `mariadb-install-db`, which runs the server once with MariaDB's scripts. The program may be in
+/// another folder than the server, or have an older name.
 fn install_mariadb(site: &Site<'_>) -> Program {
     let folders = ["/usr/bin", "/usr/local/bin", "/usr/local/mysql/scripts"].map(PathBuf::from);
     let beside =
@@ -161,7 +161,7 @@ fn install_mariadb(site: &Site<'_>) -> Program {
 }
 
 /// Returns the folder whose `bin` or `sbin` contains the server. By default the script uses the system's folder, and if
-/// two servers are installed, it would run the wrong server.
+/// two servers are installed, the script would run the wrong server.
 fn base_of(binary: &Path) -> String {
     let real = read::real_path(binary).unwrap_or_else(|_| binary.to_owned());
     let base = real.parent().and_then(Path::parent).unwrap_or(Path::new("/usr"));

@@ -1,9 +1,9 @@
 //! `PgBouncer` in front of a private PostgreSQL.
 //!
-//! One process accepts all clients, both over a socket and over TCP. It has two database names for the same PostgreSQL
-//! database: for one name it connects over PostgreSQL's socket, for the other over PostgreSQL's port. A prepared
-//! statement belongs to its client's session; in modes other than session pooling, `PgBouncer` supports prepared
-//! statements only from version 1.21 on. Tested live with 1.18.
+//! One process accepts all clients, both over a socket and over TCP. `PgBouncer` has two database names for the same
+//! PostgreSQL database: for one name, it connects to PostgreSQL's socket; for the other name, to PostgreSQL's port. A
+//! prepared statement belongs to its client's session; in modes other than session pooling, `PgBouncer` supports
+//! prepared statements only from version 1.21 on. Tested live with 1.18.
 
 use std::fmt::Write as _;
 use std::io;

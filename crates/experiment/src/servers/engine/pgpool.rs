@@ -72,7 +72,7 @@ fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch, ServerErr
         file("-f", config.display().to_string()),
         file("-F", site.path_text(COMMANDS_FILE)),
         file("-a", site.path_text(LOGINS_FILE)),
-        // It runs in the foreground, and ignores the server states that an earlier run has saved.
+        // `Pgpool-II` runs in the foreground, and ignores the server states that an earlier run has saved.
         ["-n", "-D"].map(str::to_owned),
     ];
     let named = |(name, value): &(&str, &str)| (format!("pgpool {name}"), (*value).to_owned());

@@ -58,7 +58,8 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let config = site.scratch.write(CONFIG_FILE, &config)?;
     let words = [
         "--nodaemonize",
-        // PHP-FPM logs to its stderr, which is the scratch folder's log, and also to a file that it opens by itself.
+        // PHP-FPM logs to stderr, which is the scratch folder's log, in addition to the log file that it opens by
+        // itself.
         "--force-stderr",
         "--define",
         "opcache.enable=1",

@@ -40,14 +40,14 @@ pub(crate) struct Engine {
     pub(crate) has_password: bool,
     /// The database name that clients send: see [`Login::database`].
     pub(crate) place: fn(&Scratch) -> Option<String>,
-    /// Set only for a pooler.
+    /// The facts that only a pooler has; `None` for other servers.
     pub(crate) pooling: Option<Pooling>,
 }
 
 pub(crate) struct Pooling {
     /// The database name for which the pooler connects to the server's port; for the database's own name it connects to
-    /// the socket. `None` if a process reaches the server over one transport only: the first instance over the socket,
-    /// the second over TCP.
+    /// the socket. `None` if each process reaches the server over only one transport: the first instance over the
+    /// socket, the second instance over TCP.
     pub(crate) over_tcp: Option<&'static str>,
     /// The database that represents the pooler itself, if the pooler counts its clients' queries there.
     pub(crate) console: Option<&'static str>,

@@ -16,7 +16,7 @@ use crate::servers::scratch::{is_scratch_path, open_lock, remove_folder};
 
 /// How long a server may take to end before it is killed.
 ///
-/// The data are not needed, so a kill loses nothing. After a clean end there is only less to remove.
+/// The data are not needed, so a kill loses nothing. A clean end would only leave less to remove.
 const GRACE: Duration = Duration::from_secs(2);
 
 /// The processes, threads and folders to clean up.
@@ -58,7 +58,8 @@ impl Watch {
             Message::Gone(pid) => self.processes.retain(|process| process.pid != pid),
             Message::Removed(path) => self.folders.retain(|(folder, _)| *folder != path),
             Message::Folder(path) if is_scratch_path(&path) => {
-                // Each folder is reported twice: before it is made, when it has no lock yet, and after it was made.
+                // Each folder is reported twice: before the folder is made, when it has no lock yet, and again after it
+                // was made.
                 self.folders.retain(|(folder, _)| *folder != path);
                 let lock = open_lock(&path).ok().filter(|lock| lock.try_lock_shared().is_ok());
                 self.folders.push((path, lock));
@@ -69,8 +70,8 @@ impl Watch {
 
     /// Ends the processes, then removes the folders. Returns whether all folders have been removed.
     pub(super) fn clean_up(self) -> bool {
-        // Threads come first, because they may already serve other clients. They are restored in reverse order, because
-        // a later message knows the cores that an earlier message had changed.
+        // Threads are restored first, because they may already serve other clients. The order is reversed, because a
+        // later message about a thread contains the cores that an earlier change had set.
         self.threads.iter().rev().for_each(Lent::give_back);
         // All servers are asked to end at the same time, so that they share one grace period.
         process::end(&self.processes, GRACE);

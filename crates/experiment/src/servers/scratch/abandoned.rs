@@ -1,8 +1,8 @@
 //! A scratch folder that another run has made: whether looptax owns it, which processes run in it, and its removal.
 //!
-//! The reaper and the sweep know only the path of a folder, so all functions in this file take a path. They remove a
-//! folder only if its name, its owner and its lock file are those of a scratch folder of this user, or if only the lock
-//! file is missing and the folder is empty.
+//! The reaper and the sweep know only the path of a folder, so all functions in this file take a path. These functions
+//! remove a folder only if its name, its owner and its lock file are those of a scratch folder of this user, or if only
+//! the lock file is missing and the folder is empty.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -35,8 +35,8 @@ const REMOVE_TRIES: usize = 5;
 pub(crate) enum Standing {
     /// A scratch folder of this user, according to its name, owner and lock file.
     Ours,
-    /// The same, but without a lock file: the process that made or removed the folder may have ended before it was
-    /// done. The folder may be removed if it is empty.
+    /// A scratch folder of this user without a lock file: the process that made or removed the folder may have ended
+    /// too early. The folder may be removed if it is empty.
     Unfinished,
     Foreign,
 }

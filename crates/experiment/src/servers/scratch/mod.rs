@@ -31,7 +31,8 @@ use abandoned::{INNER, LOCK, LOG, PIDS};
 /// The maximum length of a socket's path in bytes: `sun_path` has 108 bytes, one of them for the NUL (man unix(7)).
 const SOCKET_PATH_LIMIT: usize = 107;
 
-/// Attempts to make and lock a folder before a sweep removes it; one attempt is nearly always enough.
+/// Maximum number of attempts to make and lock a folder, because a sweep may remove the folder before it is locked. One
+/// attempt is nearly always enough.
 const LOCK_TRIES: usize = 10;
 
 /// A scratch folder that this process owns as long as this value exists; the folder is removed when the value is
@@ -197,7 +198,8 @@ impl Scratch {
 
 impl Drop for Scratch {
     fn drop(&mut self) {
-        // If this fails, the reaper removes the folder, because the reaper got no message that the folder is gone.
+        // If the removal fails, the reaper removes the folder, because the reaper got no message that the folder is
+        // gone.
         self.remove().ok();
     }
 }

@@ -14,7 +14,7 @@ use crate::servers::ServerError;
 /// The folders in which distributions install WordPress: first Debian and Fedora, then Arch.
 const FOLDERS: [&str; 2] = ["/usr/share/wordpress", "/usr/share/webapps/wordpress"];
 
-/// The theme of the sites. Debian installs it with WordPress, and its pages make few queries.
+/// The theme of the sites. Debian installs this theme with WordPress, and pages with this theme make few queries.
 const THEME: &str = "twentytwentyone";
 
 /// Folders that may contain php-fpm, but that few users have in their PATH.
@@ -54,7 +54,7 @@ pub fn find() -> Result<Installed, ServerError> {
     Ok(Installed { wordpress, themes, php_fpm })
 }
 
-/// Returns `php-fpm`, or of the programs with a version in their name the one with the highest version.
+/// Returns `php-fpm` if it is installed, otherwise the program with the highest version in its name.
 pub(crate) fn php_fpm() -> Option<PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path)

@@ -66,8 +66,8 @@ pub enum Transport {
     Tcp,
     /// The same as `Tcp`, in a php-fpm that was started by `looptax run`.
     Redirect,
-    /// The socket, named in `DB_HOST`, in the same php-fpm as `Redirect`: shows the effects of `looptax run` on the
-    /// process other than the moved connection.
+    /// The socket, named in `DB_HOST`, in the same php-fpm as `Redirect`: shows how `looptax run` affects the process,
+    /// apart from the moved connection.
     UnixBeside,
 }
 

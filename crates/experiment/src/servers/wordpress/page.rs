@@ -81,8 +81,8 @@ impl WordPress {
         self.ask(Script::Page, site, transport)
     }
 
-    /// Connects to the database as a page does, but without the page's queries. The server counts these statements for
-    /// each page's connection, and they are not queries of the page.
+    /// Connects to the database as a page does, but without the page's queries. The server counts the statements for
+    /// connecting on each page's connection, but they are not queries of the page.
     ///
     /// # Errors
     /// The same as those of [`WordPress::load`].

@@ -1,8 +1,8 @@
 //! php-fpm next to a private server: writes its configuration, starts it, and waits until it listens.
 //!
 //! The pool has one process, which is enough for one visitor at a time. If `looptax run` starts php-fpm, php-fpm
-//! connects to the server's port as usual, but gets the socket. As root, php-fpm itself changes to the server's
-//! account.
+//! connects to the server's port as usual, but `looptax run` moves the connection to the socket. As root, php-fpm
+//! itself changes to the server's account.
 
 use std::net::SocketAddr;
 use std::os::unix::net::UnixStream;
@@ -23,8 +23,8 @@ const READY_LIMIT: Duration = Duration::from_secs(20);
 const DISABLED: &str = "mail,exec,passthru,shell_exec,system,proc_open,popen,fsockopen,pfsockopen,\
                         stream_socket_client,socket_connect,curl_exec,curl_multi_exec";
 
-/// Starts php-fpm as a companion of the server; if `redirector` is the path of looptax, through `looptax run`. Returns
-/// the socket on which php-fpm listens.
+/// Starts php-fpm as a companion of the server. If `redirector` is the path of looptax, php-fpm is started through
+/// `looptax run`. Returns the socket on which php-fpm listens.
 pub(super) fn start(
     server: &mut PrivateServer,
     installed: &Installed,
@@ -34,7 +34,7 @@ pub(super) fn start(
     let scratch = server.scratch();
     let socket = scratch.socket_path(&format!("{name}.sock"))?;
     let config = scratch.write(&format!("{name}.conf"), &configuration(scratch, &socket))?;
-    // opcache must be enabled on the command line: a pool's configuration is read too late for it.
+    // opcache must be enabled on the command line: a pool's configuration is read too late to enable opcache.
     let words = ["--nodaemonize", "--define", "opcache.enable=1", "--fpm-config"];
     let words = words.map(str::to_owned);
     let mut args: Vec<String> = words.into_iter().chain([shown(&config)]).collect();

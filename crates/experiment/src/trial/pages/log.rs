@@ -1,8 +1,8 @@
 //! A web server's access log: reads the pages that the server replied with; a page's weight is the number of its lines.
 //!
 //! Reads the common and the combined log format, as written by Apache, nginx and Caddy's transform encoder, with or
-//! without a site's name at the beginning. Of each line only the time's position, the request after it, and the status
-//! are used. The text is untrusted.
+//! without a site's name at the beginning. Of each line, only the request and the status are used, and the position of
+//! the time, which the request follows. The text is untrusted.
 //!
 //! # Source
 //! Apache 2.4, `mod_log_config`, and `ap_escape_logitem` for its escapes; nginx 1.24, `ngx_http_log_module`.
@@ -16,7 +16,8 @@ use rand_xoshiro::SplitMix64;
 
 use super::{Page, Problem};
 
-/// Maximum size of a line in bytes: a request of 8 KiB with every byte escaped, and the same again.
+/// Maximum size of a line in bytes: a request of 8 KiB with every byte escaped, and as much again for the rest of the
+/// line.
 const LINE_BYTES: u64 = 64 << 10;
 /// Maximum number of different pages that are counted: their addresses then take a few hundred megabytes.
 const MOST_DISTINCT: usize = 1_000_000;
@@ -62,7 +63,7 @@ struct Counts {
     places: HashMap<String, usize>,
     sites: BTreeSet<String>,
     n_lines: usize,
-    /// The number of lines that are not lines of such a log; `first_unread` is the first of them.
+    /// The number of lines that do not have the format of such a log; `first_unread` is the first of these lines.
     n_unread: usize,
     first_unread: Option<(usize, bool)>,
     n_beyond: u64,
@@ -432,8 +433,8 @@ mod tests {
             assert_eq!(drawn, draw(pages().collect(), 5, seed));
             n_heavy += drawn.iter().filter(|it| it.1 == 91).count();
         }
-        // The page that is drawn first is heavy in 910 of 1000 cases, the page that is drawn fifth in 546 of 636 and
-        // more.
+        // The page that is drawn first is heavy in 910 of 1000 cases; the page that is drawn fifth, in at least 546 of
+        // 636 cases.
         assert!((850..=950).contains(&n_heavy), "{n_heavy} of 1000");
         assert_eq!(draw(pages().collect(), 100, 1).len(), 100);
     }

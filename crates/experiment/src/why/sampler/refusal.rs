@@ -8,7 +8,7 @@ use rustix::io::Errno;
 
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
-/// Whether the error is a refusal, after which a request for less may be allowed.
+/// Whether the kernel does not permit the request; it may still permit a request for less.
 pub(super) fn is_forbidden(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::PERM | Errno::ACCESS))

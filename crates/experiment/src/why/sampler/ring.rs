@@ -9,8 +9,8 @@ use perf_event::{Counter, Sampler};
 
 use super::records::{self, Event};
 
-/// Maximum size in bytes of the buffer for the call chains of one core. At 10,000 samples a second with 50 frames each
-/// it holds three seconds; the caller drains it more often.
+/// Maximum size in bytes of the buffer for the call chains of one core. At 10,000 samples a second with 50 frames each,
+/// the buffer holds three seconds; the caller drains the buffer more often.
 const LARGEST_BYTES: usize = 16 << 20;
 /// Maximum size in bytes of the buffers of all cores together.
 const TOTAL_BYTES: usize = 128 << 20;

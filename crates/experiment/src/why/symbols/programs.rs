@@ -117,8 +117,8 @@ fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
     if found.metadata()?.ino() == file.inode { Ok(found) } else { Err(rustix::io::Errno::NOENT.into()) }
 }
 
-/// Returns the file itself if only root can change it, otherwise a copy. Symbols are read through a memory map, and if
-/// the file was truncated meanwhile, looptax would end with SIGBUS.
+/// Returns the file itself if only root can change it, otherwise a copy. Symbols are read through a memory map: if
+/// another user truncated the mapped file, looptax would end with SIGBUS.
 fn unchanging(file: File) -> io::Result<File> {
     let found = file.metadata()?;
     if found.uid() == 0 && found.mode() & 0o022 == 0 {

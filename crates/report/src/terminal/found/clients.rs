@@ -141,7 +141,7 @@ fn end(listener: &FoundListener, may_be: Option<&str>, text: Text) -> String {
     format!("{}{}{}", shown(&listener.address, text), user.unwrap_or_default(), may_be.unwrap_or_default())
 }
 
-/// Returns rows in which all processes of a program are combined that reach the same server over the same transport.
+/// Returns rows, each of which combines all processes of a program that reach the same server over the same transport.
 fn together(clients: &[Row]) -> Vec<Row> {
     let mut groups: Vec<(Row, usize)> = Vec::new();
     for row in clients {

@@ -35,7 +35,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     let text = lines.style.text();
     let used = used(found);
     if used.is_empty() {
-        // If there is such a note, `--measure` was requested but could not determine all costs.
+        // A note with this code shows that `--measure` was requested but could not determine all costs.
         let was_measured = { found.notes.iter() }.any(|it| it.code == NoteCode::CostNotMeasured);
         if !was_measured && !has_source(found, &kinds) {
             lines.item(

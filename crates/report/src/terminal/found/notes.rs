@@ -77,8 +77,8 @@ fn one(whats: &[&str], most_names: usize) -> Option<String> {
         before = before.min(n_equal(first.iter(), other.iter()));
         after = after.min(n_equal(first.iter().rev(), other.iter().rev()));
     }
-    // Fewer common words are not counted as common: the same program name before different numbers is part of the
-    // names.
+    // Fewer common words at the beginning, or at the end, do not count as common: the same program name before
+    // different numbers is part of the names.
     let [before, after] = [before, after].map(|it| if it < LEAST_SHARED { 0 } else { it });
     if before.max(after) < LEAST_SHARED {
         return None;

@@ -83,7 +83,7 @@ struct Room {
 fn short_rows(server: &FoundServer, room: Room, n_left_out: &mut usize, text: Text) -> Vec<Vec<String>> {
     let mut packed: Vec<String> = Vec::new();
     let mut n_more = 0;
-    // The first address of each transport comes first, because these two addresses tell the most.
+    // For each transport, one address is moved to the beginning, because these two addresses tell the most.
     let first_of = |is_tcp| server.endpoints.iter().position(|it| (it.transport == EndpointTransport::Tcp) == is_tcp);
     let firsts = [first_of(true), first_of(false)];
     let mut endpoints: Vec<(usize, &FoundEndpoint)> = server.endpoints.iter().enumerate().collect();

@@ -101,8 +101,8 @@ fn in_the_way(connection: &SwitchConnection, style: Style) -> String {
     }
 }
 
-/// Returns the changed lines as a diff. The name of the file is included unless the file is the only one, and the one
-/// that the user passed.
+/// Returns the changed lines as a diff. The name of the file is left out if the user passed this file and it is the
+/// only one.
 fn lines_of(file: &SwitchFile, source: &str, is_only: bool, style: Style) -> String {
     let mut text = String::new();
     if file.path != source || !is_only {
@@ -149,7 +149,7 @@ fn looked_at(moved: &[&SwitchConnection], style: Style) -> String {
             Outcome::Pass if telling.contains(&point.topic) => (&mut fine, point.what.clone()),
             Outcome::Note | Outcome::Unknown if !matches!(point.topic, Topic::Configuration | Topic::Losses) => {
                 let mut words = format!("{}: {}", point.topic.name(), point.what);
-                // Moving the connection does not remove this obstacle, so the plan shows the line that does.
+                // Moving the connection does not remove this obstacle, so the plan shows the line that removes it.
                 if let (PointCode::SessionsSealedOnSocket, Some(next)) = (point.code, &point.next) {
                     let _ = write!(words, "; {next}");
                 }

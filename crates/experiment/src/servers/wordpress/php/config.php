@@ -12,7 +12,7 @@ define( 'DB_CHARSET', 'utf8mb4' );
 define( 'DB_COLLATE', '' );
 $table_prefix = $_SERVER['LOOPTAX_SITE'] . '_';
 
-// Without these, WordPress would store its own keys in the database, and query them.
+// Without these keys, WordPress would store its own keys in the database, and query them.
 foreach ( array( 'AUTH', 'SECURE_AUTH', 'LOGGED_IN', 'NONCE' ) as $purpose ) {
 	define( $purpose . '_KEY', hash( 'sha256', $purpose . ' key ' . DB_PASSWORD ) );
 	define( $purpose . '_SALT', hash( 'sha256', $purpose . ' salt ' . DB_PASSWORD ) );
