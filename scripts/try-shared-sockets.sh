@@ -356,20 +356,24 @@ if [ "$engine" = docker ]; then
   printf 'APP_KEY=base64:k\nREDIS_HOST=127.0.0.1\nREDIS_PORT=16379\n' | tee "$scratch/before/.env" > "$scratch/host/.env"
   cat > "$scratch/host/app.php" << 'END'
 <?php
+pcntl_async_signals(true);
+pcntl_signal(SIGHUP, function () { global $redis; $redis = null; });
 while (true) {
-    $set = parse_ini_file(__DIR__ . '/.env', false, INI_SCANNER_RAW);
-    $at = $set['REDIS_HOST'];
-    $redis = @stream_socket_client($at[0] === '/' ? "unix://$at" : "tcp://$at:{$set['REDIS_PORT']}");
-    for ($i = 0; $redis && $i < 20; $i++) {
-        fwrite($redis, "INCR pages\r\n");
-        fgets($redis);
-        usleep(50000);
+    if (!$redis) {
+        $set = parse_ini_file(__DIR__ . '/.env', false, INI_SCANNER_RAW);
+        $at = $set['REDIS_HOST'];
+        $redis = @stream_socket_client($at[0] === '/' ? "unix://$at" : "tcp://$at:{$set['REDIS_PORT']}");
+    }
+    if (!$redis || !fwrite($redis, "INCR pages\r\n") || !fgets($redis)) {
+        $redis = null;
     }
     usleep(50000);
 }
 END
   php "$scratch/host/app.php" 2> /dev/null &
   app=$!
+  php "$scratch/host/app.php" 2> /dev/null &
+  app="$app $!"
   asks() { (cd "$scratch/host" && "$looptax" "$@" > "$scratch/words" 2>&1) && code=0 || code=$?; tr -s ' \n' ' ' < "$scratch/words" > "$scratch/answer"; }
   asks check .env
   [ "$code" = 1 ] && grep -q 'redis-server in docker published has no socket' "$scratch/answer" || stop "Published port: $(cat "$scratch/words")"
@@ -383,7 +387,10 @@ END
   asks check .env
   [ "$code" = 0 ] || stop "Published port: $(cat "$scratch/words")"
   printf 'ok  Published port: the advice of check was followed, and the socket would work\n'
-  asks switch .env --yes --pid "$app"
+  asks switch .env --yes --within 15s --reload "kill -HUP ${app% *}"
+  [ "$code" = 1 ] && grep -q "php[0-9.]* ${app#* } still has its earlier connection over TCP" "$scratch/answer" || stop "Published port: $(cat "$scratch/words")"
+  printf 'ok  Published port: not moved while one of two workers stays on TCP\n'
+  asks switch .env --yes --within 15s --reload "kill -HUP $app"
   [ "$code" = 0 ] && grep -q 'moved and proved' "$scratch/answer" || stop "Published port: $(cat "$scratch/words")"
   ss -Hxp | grep -q '/run/redis/redis.sock ' || stop "Published port: no connection to the socket"
   printf 'ok  Published port: moved to the socket, and proved\n'

@@ -69,7 +69,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
         lines.item(2, &line);
     }
     for kind in priced_without_tls(found) {
-        let next = if has_private_tls(kind) {
+        let next = if has_private(kind, Arm::Tls) {
             format!(
                 "looptax compare private:{kind} -c 1 --placement same --arms unix,tcp,tls measures the cost \
                 with TLS"
@@ -79,13 +79,36 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
         };
         lines.item(2, &format!("{}: this cost excludes TLS; {next}", shown(kind, text)));
     }
+    for (kind, proxy) in priced_without_proxy(found) {
+        let measures =
+            format!("; looptax compare private:{kind} -c 1 --placement same --arms unix,tcp,proxy measures it");
+        let next = if has_private(kind, Arm::Proxy) { measures } else { String::new() };
+        lines.item(
+            2,
+            &format!(
+                "{} through {}: this cost excludes the proxy's own CPU time{next}",
+                shown(kind, text),
+                shown(proxy, text)
+            ),
+        );
+    }
 }
 
-/// Whether looptax can compare a private server of this kind over TLS, without a pooler in between.
-fn has_private_tls(kind: &str) -> bool {
+/// Returns the kinds of server whose clients go through a proxy, each with the program of the proxy.
+fn priced_without_proxy(found: &Found) -> BTreeSet<(&str, &str)> {
+    let priced = found.clients.iter().filter(|it| it.peer.way.is_tcp() && !it.cost_from.is_empty());
+    let through = priced.filter_map(|client| {
+        let server = found.servers.iter().find(|it| it.pid == client.server_pid)?;
+        Some((&*server.kind, client.via.as_deref()?.split(' ').next()?))
+    });
+    through.collect()
+}
+
+/// Whether looptax can compare a private server of this kind over this arm, without a pooler in between.
+fn has_private(kind: &str, wanted: Arm) -> bool {
     let kind = Kind::ALL.into_iter().find(|it| it.name() == kind).map(Kind::facts);
     let private = kind.filter(|it| it.pools.is_none()).and_then(|it| it.private.as_ref());
-    private.is_some_and(|it| !it.lacks.iter().any(|(arm, _)| *arm == Arm::Tls))
+    private.is_some_and(|it| !it.lacks.iter().any(|(arm, _)| *arm == wanted))
 }
 
 /// Returns the kinds of server whose encrypted requests are counted at the cost of unencrypted ones.

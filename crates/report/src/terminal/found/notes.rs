@@ -31,7 +31,9 @@ pub(super) fn told(notes: &[Note], most_names: usize, text: Text) -> Vec<String>
             let same = before.as_ref().filter(|it| it.0 == code).map_or(0, |it| n_shared(&it.1, &line));
             let words: Vec<&str> = line.split(' ').collect();
             let mut short = match words.len().checked_sub(same) {
-                Some(n_own @ 1..) if same >= LEAST_SHARED => format!("{}, too", words[..n_own].join(" ")),
+                Some(n_own @ 1..) if same >= LEAST_SHARED => {
+                    format!("{}, too", words[..n_own].join(" ").trim_end_matches(':'))
+                }
                 _ => line.clone(),
             };
             if let Some(next) = next.filter(|_| idx + 1 == n_lines) {

@@ -38,7 +38,7 @@ use std::path::Path;
 use looptax_advise::check::{self, End};
 use looptax_advise::serving::ServerFile;
 use looptax_bench::path::WaitOnce;
-use looptax_host::discover::Server;
+use looptax_host::discover::{Server, monitored, process};
 use looptax_model::dsn::{Address, Kind, Protocol};
 use looptax_model::failure::Failure;
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
@@ -75,7 +75,10 @@ pub fn points(question: Question<'_>) -> Result<Vec<Point>, Failure> {
     }
     let ip = match own_ip(address, question.socket.is_some()) {
         Ok(ip) => ip,
-        Err(elsewhere) => return Ok(vec![*elsewhere]),
+        Err(elsewhere) => {
+            let next = in_compose_file(client).or_else(|| elsewhere.next.clone());
+            return Ok(vec![Point { next, ..*elsewhere }]);
+        }
     };
     let own = question.near.server(address);
     let behind = question.near.behind(address).filter(|_| own.is_none());
@@ -186,6 +189,16 @@ fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
                     application, and check the container's address with --socket PATH";
         Box::new(Point::new(Topic::Server, PointCode::ServerElsewhere, Outcome::Fail, what, how).with_next(next))
     })
+}
+
+/// Returns the command for a client in a container of a Compose file; `None` for any other client.
+fn in_compose_file(client: &Client) -> Option<String> {
+    let file = monitored(&process(client.pid?)?)?.compose_file?;
+    let file = file.display();
+    Some(format!(
+        "if the host is a service of the same Compose file, `looptax switch {file} --containers --dry-run` shows the lines \
+         for both containers"
+    ))
 }
 
 fn listening(server: Option<&Server>, address: &Address) -> Point {

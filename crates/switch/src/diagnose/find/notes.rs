@@ -1,12 +1,15 @@
 //! Describes the obstacles that a survey found, each with the next step.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use looptax_advise::check::{ends_tls, measures};
-use looptax_host::discover::{Endpoint, Hiding, Listener, Place, Problem, SealedFlow, Server, Survey, known_as};
+use looptax_host::discover::{
+    Endpoint, Hiding, Listener, Place, Problem, Process, SealedFlow, Server, Survey, known_as, process,
+};
 use looptax_model::record::{Note, NoteCode, Way};
 
 use super::spelled;
+use crate::diagnose::moving::path_here;
 use crate::diagnose::ports;
 
 const SHORT_LIVED_NEXT: &str = "`looptax check FILE` on the client's configuration shows what to change";
@@ -181,6 +184,11 @@ fn hidden(client_idx: usize, path: &Path, why: Hiding, survey: &Survey) -> (Note
     let server = &survey.servers[client.server_idx];
     let process = client.peer.process.as_ref();
     let name = process.map_or_else(String::new, |process| format!("{} {}", known_as(process), process.pid));
+    if let Some(here) = process.and_then(|it| shared_path(it, &server.process, path)) {
+        let what = format!("{name} sees the socket {} of {} as {}", path.display(), named(server), here.display());
+        let next = format!("looptax check {} shows whether the switch would work", process.map_or(0, |it| it.pid));
+        return (NoteCode::SocketNotVisible, what, Some(next));
+    }
     let folder = path.parent().unwrap_or(path).display();
     let (reason, next) = match why {
         Hiding::Chroot => {
@@ -207,6 +215,12 @@ fn hidden(client_idx: usize, path: &Path, why: Hiding, survey: &Survey) -> (Note
         format!("{name} cannot see the socket {} of {}: {reason}", path.display(), named(server)),
         Some(next),
     )
+}
+
+/// Returns the path of a server's file for a client that has looptax's own mounts, if one of these mounts contains it.
+fn shared_path(client: &Process, server: &Process, path: &Path) -> Option<PathBuf> {
+    let own = process(std::process::id())?;
+    path_here(server, path).filter(|_| client.mounts.is_some() && client.mounts == own.mounts)
 }
 
 fn named(server: &Server) -> String {
