@@ -17,7 +17,7 @@ pub struct Worker {
     pub tid: u32,
 }
 
-/// A connection that is proved, logged in and prepared for load.
+/// A connection whose transport is proved, logged in and prepared for load.
 pub struct Wired {
     pub fd: OwnedFd,
     pub codec: Box<dyn Codec>,

@@ -371,8 +371,9 @@ pub(crate) struct CompareArgs {
     pub(crate) placement: Vec<String>,
     /// How the client waits: poll, poll-first, block, event, all.
     ///
-    /// poll tries to receive, and if nothing is there, polls and receives again; poll-first polls, then receives; block
-    /// receives and blocks; event uses a few threads with epoll; all compares these models in one interleaved schedule.
+    /// `poll`: try to receive; if nothing is there, wait in poll(2), then receive. `poll-first`: wait in poll(2), then
+    /// receive. `block`: wait in a blocking receive. `event`: a few threads with epoll. `all`: compare these models in one
+    /// interleaved schedule.
     /// Default: `poll` for up to 64 connections (`poll-first` for PostgreSQL, as libpq does), `event` for more; `block` for
     /// the workload stream.
     #[arg(long, value_delimiter = ',', value_name = "MODEL,…")]

@@ -134,7 +134,7 @@ fn checked(path: &Path) -> io::Result<&Path> {
     if starts && is_kernels && !is_elsewhere && !goes_up {
         return Ok(path);
     }
-    let words = format!("`{}` is not a file of the kernel", path.display());
+    let words = format!("`{}` is not in a file system of the kernel, such as /proc", path.display());
     Err(io::Error::new(io::ErrorKind::InvalidInput, words))
 }
 

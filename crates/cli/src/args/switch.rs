@@ -135,7 +135,7 @@ pub(crate) struct SwitchArgs {
     pub(crate) fix_account: bool,
     /// Also add the line that `pg_hba.conf` needs.
     ///
-    /// If `pg_hba.conf` rejects the account on the socket, looptax inserts the line that the plan shows above the line
+    /// If `pg_hba.conf` rejects the account on the socket, looptax inserts a line (the plan shows it) above the line
     /// that decides now, and reloads the server. This is a separate switch, and --undo reverts it.
     #[arg(long, conflicts_with = "patch")]
     pub(crate) fix_hba: bool,

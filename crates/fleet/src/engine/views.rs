@@ -87,8 +87,8 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "movers",
-        doc: "Pairs of a machine that used another transport in the newest report than a week before, or than in the \
-            first report; only machines that reported within a week.",
+        doc: "Clients and servers whose transport differs in a machine's newest report from that of a week before, or of \
+            the first report; only machines that reported within a week.",
         table: None,
         more: &[
             HOST_ID,

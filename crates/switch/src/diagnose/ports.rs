@@ -22,8 +22,8 @@ fn words(held: PortsHeld) -> String {
     let end = match reuse {
         None => format!("at {most} connections per second all ports are in use, and {FAILS}"),
         Some(setting) => format!(
-            "at {most} connections per second {FAILS}, unless ports become free again after a second, as on this \
-             machine with net.ipv4.tcp_tw_reuse={setting}"
+            "at {most} connections per second {FAILS}, unless ports can be used again after a second; on this \
+             machine they can (net.ipv4.tcp_tw_reuse={setting})"
         ),
     };
     format!(
@@ -57,7 +57,7 @@ mod tests {
             assert!(said.contains(part), "{part} in {said}");
         }
         let reused = words(PortsHeld { reuse: Some(2), ..held });
-        assert!(reused.contains("unless ports become free again") && reused.contains("tcp_tw_reuse=2"), "{reused}");
+        assert!(reused.contains("unless ports can be used again") && reused.contains("tcp_tw_reuse=2"), "{reused}");
         assert!(!said.contains("unless"), "{said}");
         assert_eq!((grouped(7), grouped(1_234_567)), ("7".to_owned(), "1,234,567".to_owned()));
     }

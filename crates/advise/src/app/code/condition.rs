@@ -28,7 +28,7 @@ pub(super) fn conditions(text: &str, tokens: &[Token], language: Language) -> Ve
         Language::Ruby => program.ended(),
     };
     if found.len() >= MOST_CONDITIONS {
-        // The rest of the text is not read, so no part of it is certain to run.
+        // The rest of the text is not read, so the whole text counts as a branch that may not run.
         found = vec![(0..text.len(), BRANCH)];
     }
     found

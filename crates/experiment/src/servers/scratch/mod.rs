@@ -110,7 +110,7 @@ impl Scratch {
         Ok(path)
     }
 
-    /// Makes a symbolic link in the server's part to a file or folder that is only read.
+    /// Makes a symbolic link in the server's part of the folder; its target is a file or folder that the server only reads.
     pub(crate) fn link(&self, name: &str, target: &Path) -> Result<(), ServerError> {
         let link = || {
             let (folder, last) = self.place(name)?;

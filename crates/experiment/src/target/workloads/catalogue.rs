@@ -54,7 +54,11 @@ pub(super) const CATALOGUE: &[Entry] = &[
          (--rows)",
     ),
     entry("hello", SITE, "a page of 200 bytes of looptax's own site"),
-    entry("page:BYTES", SITE, "a page of BYTES bytes; a running server's page is the one in its URL"),
+    entry(
+        "page:BYTES",
+        SITE,
+        "a page of BYTES bytes from a private server; from a running server, the page in its URL",
+    ),
     entry("upload:BYTES", SITE, "BYTES bytes to the server, and a number back"),
     entry("stream", ECHO, "bytes one way, counted and answered once (--stream-bytes, --write-size)"),
 ];

@@ -15,7 +15,7 @@ pub(super) struct Tracefs {
     events: OwnedFd,
 }
 
-#[allow(clippy::disallowed_methods, reason = "the kernel's own file system, by a descriptor of its mount")]
+#[allow(clippy::disallowed_methods, reason = "the kernel's own file system, opened through a descriptor of its mount")]
 impl Tracefs {
     /// Opens the mounted tracefs, or makes a mount without a path, which disappears when its descriptor is closed.
     ///
