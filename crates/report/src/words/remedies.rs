@@ -132,7 +132,7 @@ fn name(remedy: &Remedy, text: Text) -> String {
         },
         RemedyKind::Persistent => "connections that stay open".to_owned(),
         RemedyKind::OneCore => "both ends on one core, not free".to_owned(),
-        RemedyKind::TwoCores => "client and server on two cores, not on one".to_owned(),
+        RemedyKind::TwoCores => "ends on two cores, not on one".to_owned(),
     }
 }
 
