@@ -159,6 +159,9 @@ fn a_narrow_terminal_has_sentences() {
       measured at full speed (probably more at lower rates):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20
         10:00)
+      mariadb through docker-proxy: this cost excludes the
+        proxy's own CPU time; looptax compare private:mariadb -c
+        1 --placement same --arms unix,tcp,proxy measures it
     memcached 5 can be reached only over TCP: start it with `-s
       PATH`
     next: looptax check 7 shows whether the switch to the socket
