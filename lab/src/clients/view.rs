@@ -39,7 +39,8 @@ impl View {
                 let own = self.redis(&["CLIENT", "ID"])?;
                 let own = format!("id={own} ");
                 let others = list.lines().filter(|line| !line.starts_with(&own));
-                others.map(|line| line.contains("addr=/")).collect()
+                // Valkey 9.1 writes a socket's address as `[/path:0]:0`, Redis as `/path:0`.
+                others.map(|line| line.contains("addr=/") || line.contains("addr=[/")).collect()
             }
             Some(Protocol::Memcached | Protocol::Mongodb | Protocol::Fastcgi | Protocol::Http | Protocol::Echo)
             | None => {

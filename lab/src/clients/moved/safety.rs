@@ -86,7 +86,7 @@ const CASES: [Case; 8] = [
         user: "secure",
         is_spelled: true,
         option: "",
-        words: "demands TLS (SSL), on the socket too",
+        words: "over TCP the server accepts this login only with TLS",
     },
     Case {
         client: "pgjdbc",
