@@ -24,6 +24,8 @@ pub use hba::{Difference, Hba, HbaLine, Insertion, Known, Origin, SocketLine, po
 pub use libpq::conditions;
 pub use path::{End, Reach, Step, is_powerful_group, reach, reach_server};
 pub use server::{Burst, Confinement, backlog, confinement, losses, same_server};
-pub use tls::{SealedSession, demanded_tls, ends_tls, measures, sealed_sessions, secure_transport};
+pub use tls::{
+    SealedSession, demanded_tls, ends_tls, measures, measures_proxy, measures_tls, sealed_sessions, secure_transport,
+};
 pub use unit::{Home, UnitSettings, unit_points};
 pub use verdict::verdict;

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use looptax_model::dsn::{Address, Protocol};
+use looptax_model::dsn::{Address, Arm, Kind, Protocol};
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 /// Makes the point about TLS on the socket. `None` if the URL does not demand TLS, and the server accepts the login
@@ -196,6 +196,26 @@ pub fn measures(server_kind: &str, target: &str, is_on_socket: bool) -> String {
         }
         _ => of_request,
     }
+}
+
+/// Returns the command that measures what TLS costs on a private server of this kind; `None` if there is no such server.
+pub fn measures_tls(server_kind: &str) -> Option<String> {
+    measures_arm(server_kind, Arm::Tls)
+}
+
+/// Returns the command that measures what a container's proxy costs before a private server of this kind; `None` if
+/// there is no such server.
+pub fn measures_proxy(server_kind: &str) -> Option<String> {
+    measures_arm(server_kind, Arm::Proxy)
+}
+
+fn measures_arm(server_kind: &str, arm: Arm) -> Option<String> {
+    let facts = { Kind::ALL.into_iter() }.find(|it| it.name() == server_kind)?.facts();
+    let private = facts.private.as_ref().filter(|_| facts.pools.is_none())?;
+    let has_it = !private.lacks.iter().any(|(lacking, _)| *lacking == arm);
+    has_it.then(|| {
+        format!("looptax compare private:{server_kind} -c 1 --placement same --arms unix,tcp,{} measures", arm.name())
+    })
 }
 
 /// Counts the sessions by program and user, the most frequent first: ``mysql (libmariadb 3.4.10) of `u` (3 sessions),

@@ -244,7 +244,7 @@ pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::
     })
 }
 
-/// Does the same as [`placement_used`], but for workloads whose connections may be served by any of the server's
+/// Does the same as [`placement_used`] for workloads whose connections may be served by any of the server's
 /// threads.
 pub(crate) fn placement_for(workload: &Workload, placement: Placement) -> record::PlacementUsed {
     let used = placement_used(placement);

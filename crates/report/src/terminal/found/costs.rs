@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use looptax_model::dsn::{Arm, Kind};
+use looptax_advise::check::{measures_proxy, measures_tls};
 use looptax_model::record::{CostSource, CountedBy, Found, FoundHop, NoteCode};
 
 use super::super::lines::Lines;
@@ -69,28 +69,16 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
         lines.item(2, &line);
     }
     for kind in priced_without_tls(found) {
-        let next = if has_private(kind, Arm::Tls) {
-            format!(
-                "looptax compare private:{kind} -c 1 --placement same --arms unix,tcp,tls measures the cost \
-                with TLS"
-            )
-        } else {
-            "looptax has no private server of this kind with which it can measure the cost of TLS".to_owned()
+        let next = match measures_tls(kind) {
+            Some(measures) => format!("{measures} the cost with TLS"),
+            None => "looptax has no private server of this kind with which it can measure the cost of TLS".to_owned(),
         };
         lines.item(2, &format!("{}: this cost excludes TLS; {next}", shown(kind, text)));
     }
     for (kind, proxy) in priced_without_proxy(found) {
-        let measures =
-            format!("; looptax compare private:{kind} -c 1 --placement same --arms unix,tcp,proxy measures it");
-        let next = if has_private(kind, Arm::Proxy) { measures } else { String::new() };
-        lines.item(
-            2,
-            &format!(
-                "{} through {}: this cost excludes the proxy's own CPU time{next}",
-                shown(kind, text),
-                shown(proxy, text)
-            ),
-        );
+        let next = measures_proxy(kind).map_or_else(String::new, |it| format!("; {it} it"));
+        let (kind, proxy) = (shown(kind, text), shown(proxy, text));
+        lines.item(2, &format!("{kind} through {proxy}: this cost excludes the proxy's own CPU time{next}"));
     }
 }
 
@@ -102,13 +90,6 @@ fn priced_without_proxy(found: &Found) -> BTreeSet<(&str, &str)> {
         Some((&*server.kind, client.via.as_deref()?.split(' ').next()?))
     });
     through.collect()
-}
-
-/// Whether looptax can compare a private server of this kind over this arm, without a pooler in between.
-fn has_private(kind: &str, wanted: Arm) -> bool {
-    let kind = Kind::ALL.into_iter().find(|it| it.name() == kind).map(Kind::facts);
-    let private = kind.filter(|it| it.pools.is_none()).and_then(|it| it.private.as_ref());
-    private.is_some_and(|it| !it.lacks.iter().any(|(arm, _)| *arm == wanted))
 }
 
 /// Returns the kinds of server whose encrypted requests are counted at the cost of unencrypted ones.
