@@ -47,7 +47,17 @@ pub fn monitored(inside: &Process) -> Option<Monitored> {
 fn monitored_name(arguments: &[String]) -> Option<String> {
     let is_podmans = arguments.iter().any(|it| it.rsplit('/').next() == Some("podman"));
     let place = arguments.iter().position(|it| it == "-n" || it == "--name")?;
-    arguments.get(place + 1).filter(|_| is_podmans).cloned()
+    arguments.get(place + 1).filter(|it| is_podmans && is_name(it)).cloned()
+}
+
+/// Whether a text may be a container's name: a person may copy the name into a command.
+///
+/// # Source
+/// moby, `daemon/names/names.go`; podman has the same pattern.
+fn is_name(text: &str) -> bool {
+    let mut bytes = text.bytes();
+    bytes.next().is_some_and(|it| it.is_ascii_alphanumeric())
+        && bytes.all(|it| it.is_ascii_alphanumeric() || b"_.-".contains(&it))
 }
 
 /// The folder in which Docker keeps its data.
@@ -91,7 +101,7 @@ fn of_docker(data: &Path, short_id: &str) -> Option<Monitored> {
     let folder = folders.into_iter().find(is_it)?;
     let text = read::text(&folder.join("config.v2.json"), MOST_BYTES).ok()?;
     let settings: Settings = serde_json::from_str(&text).ok()?;
-    let name = settings.name.trim_start_matches('/').to_owned();
+    let name = Some(settings.name.trim_start_matches('/').to_owned()).filter(|it| is_name(it))?;
     let compose_file = settings.config.labels.and_then(|it| {
         let file = it.files.filter(|it| !it.contains(','))?;
         // Compose 1 writes only the file's name, without the folder.
@@ -116,5 +126,6 @@ mod tests {
         check(podmans, Some("shop-db"));
         check("/usr/bin/conmon -c 3f2a -n k8s_db_shop --exit-dir /var/run/crio", None);
         check("conmon -n", None);
+        check("conmon -n x;reboot --exit-command /usr/bin/podman", None);
     }
 }

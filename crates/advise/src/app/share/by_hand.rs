@@ -66,11 +66,14 @@ pub fn publish_by_hand(
     (protocol, has_socket): (Protocol, bool),
 ) -> String {
     let (uid, gid) = owner;
-    let (here, folder) = (format!("/srv/{name}-socket"), folder.display());
+    let here = format!("/srv/{name}-socket");
+    let volume = format!("{here}:{}", folder.display());
     let turned_on = if has_socket { String::new() } else { turned_on(protocol) };
+    // Other users may have chosen both names, and a person may copy these commands.
+    let [here, volume] = [&here, &volume].map(|it| shell_words::quote(it));
     format!(
         "mount a folder of this machine there: `install -d -o {uid} -g {gid} {here}`, then create the container again \
-         with `--volume {here}:{folder}` (in a Compose file: volumes: ['{here}:{folder}']; never only the socket's \
+         with `--volume {volume}` (in a Compose file: volumes: [{volume}]; never only the socket's \
          file),{turned_on} and run this check again"
     )
 }

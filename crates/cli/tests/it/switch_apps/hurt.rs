@@ -186,7 +186,8 @@ fn a_server_that_dies_during_the_proof_takes_no_file_with_it() {
         return;
     };
     let server = Restartable::look_at(&app.server);
-    let deadly = format!("kill -9 {}; {}", app.server.it.pid, app.reload.clone().unwrap_or_default());
+    // The application may end with its server, before it is reloaded.
+    let deadly = format!("kill -9 {}; ({}) || true", app.server.it.pid, app.reload.clone().unwrap_or_default());
     let app = app.reloaded_by(deadly);
     let before = app.bytes();
     // The server stays down until the switch has ended.

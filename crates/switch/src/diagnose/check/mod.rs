@@ -194,7 +194,8 @@ fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
 /// Returns the command for a client in a container of a Compose file; `None` for any other client.
 fn in_compose_file(client: &Client) -> Option<String> {
     let file = monitored(&process(client.pid?)?)?.compose_file?;
-    let file = file.display();
+    let file = file.to_string_lossy();
+    let file = shell_words::quote(&file);
     Some(format!(
         "if the host is a service of the same Compose file, `looptax switch {file} --containers --dry-run` shows the lines \
          for both containers"

@@ -27,7 +27,8 @@ fn contained(server_idx: usize, survey: &Survey) -> Option<String> {
     let server = &survey.servers[server_idx];
     let protocol = server.kind.protocol().filter(|_| matches!(server.process.home, Home::Container { .. }))?;
     if let Some(file) = monitored(&server.process).and_then(|it| it.compose_file) {
-        let file = file.display();
+        let file = file.to_string_lossy();
+        let file = shell_words::quote(&file);
         return Some(format!(
             "`looptax switch {file} --containers --dry-run` shows the lines for both sides, if its application is in \
              that Compose file too"
