@@ -2,6 +2,7 @@
 //! get all its answers, or end together with looptax, and no process may hang or remain.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixListener;
@@ -147,7 +148,8 @@ impl Ground {
     pub(super) fn play(&self, faults: &[Fault]) -> Result<Played> {
         let mut order: BTreeMap<i32, usize> = BTreeMap::new();
         let (mut calls, mut programs) = (Vec::<Vec<Made>>::new(), BTreeSet::new());
-        let (mut n_kills, mut n_steps) = (Vec::new(), 0);
+        let (mut n_kills, mut n_steps) = (0, 0);
+        let (mut group, mut is_first_killed) = (None, false);
         let end = trace::run(CALLS.iter().map(|it| it.0), || self.work(), &mut |call| {
             if call.number == trace::EXECUTED {
                 programs.insert(call.pid);
@@ -168,8 +170,11 @@ impl Ground {
             // error, and nothing is changed.
             let can = |fate: &Fate| *fate == Fate::Kills || fates(made).contains(fate);
             let fate = fault.map(|it| it.fate).filter(can).unwrap_or(Fate::Passes);
+            // The order in which threads make their first call differs between runs.
+            let first = *group.get_or_insert_with(|| group_of(call.pid));
             if fate == Fate::Kills {
-                n_kills.push(order);
+                n_kills += 1;
+                is_first_killed |= order == 0 || first.is_some() && group_of(call.pid) == first;
             }
             Ok(fate)
         })?;
@@ -178,8 +183,8 @@ impl Ground {
             // The program got all its answers, or never ran. If a process is killed, the program may be killed with it.
             End::Exited(ANSWERED | FAILED) => true,
             // looptax is also killed if the fault kills a thread of the watchdog, which answers after the supervisor.
-            End::Killed => n_kills.contains(&0) || n_kills.len() > 1,
-            End::Exited(_) => faults.len() > 1 || !n_kills.is_empty() && programs.is_empty(),
+            End::Killed => is_first_killed || n_kills > 1,
+            End::Exited(_) => faults.len() > 1 || n_kills > 0 && programs.is_empty(),
         };
         let wrong = (!is_fine).then(|| format!("it ended with {end:?}"));
         Ok(Played { n_steps, wrong, calls })
@@ -225,6 +230,12 @@ fn fates((number, request): Made) -> Vec<Fate> {
         None => CALLS.iter().find(|it| it.0 == number).map_or(&[][..], |it| it.2),
     };
     errors.iter().map(|errno| Fate::Fails(*errno)).collect()
+}
+
+/// Returns the process to which a thread belongs.
+fn group_of(thread: i32) -> Option<i32> {
+    let status = fs::read_to_string(format!("/proc/{thread}/status")).ok()?;
+    status.lines().find_map(|it| it.strip_prefix("Tgid:"))?.trim().parse().ok()
 }
 
 fn echo(mut stream: impl Read + Write) {
