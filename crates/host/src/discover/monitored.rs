@@ -128,4 +128,32 @@ mod tests {
         check("conmon -n", None);
         check("conmon -n x;reboot --exit-command /usr/bin/podman", None);
     }
+
+    #[test]
+    fn docker_keeps_a_container_s_name_and_its_compose_file() {
+        let scratch = tempfile::tempdir().unwrap();
+        let id = "3f2a9c1b7d20".repeat(5);
+        let folder = scratch.path().join("containers").join(&id);
+        std::fs::create_dir_all(&folder).unwrap();
+        let check = |settings: &str, expected: Option<(&str, Option<&str>)>| {
+            std::fs::write(folder.join("config.v2.json"), settings).unwrap();
+            let found = of_docker(scratch.path(), &id[..12]);
+            let found = found.as_ref().map(|it| (&*it.name, it.compose_file.as_deref()));
+            assert_eq!(found, expected.map(|(name, file)| (name, file.map(Path::new))), "{settings}");
+        };
+        let labelled = |files: &str| {
+            format!(
+                r#"{{"ID":"x","Config":{{"Labels":{{"com.docker.compose.project.config_files":"{files}",
+                "com.docker.compose.project.working_dir":"/srv/shop"}}}},"Name":"/shop_db_1"}}"#
+            )
+        };
+        check(r#"{"Config":{"Labels":{}},"Name":"/db"}"#, Some(("db", None)));
+        check(r#"{"Config":{"Labels":null},"Name":"/db"}"#, Some(("db", None)));
+        check(&labelled("/srv/a/compose.yaml"), Some(("shop_db_1", Some("/srv/a/compose.yaml"))));
+        check(&labelled("compose.yaml"), Some(("shop_db_1", Some("/srv/shop/compose.yaml"))));
+        check(&labelled("compose.yaml,more.yaml"), Some(("shop_db_1", None)));
+        check(r#"{"Name":"/$(reboot)"}"#, None);
+        check("no JSON", None);
+        assert_eq!(of_docker(scratch.path(), "000000000000"), None);
+    }
 }

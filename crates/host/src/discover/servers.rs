@@ -355,3 +355,35 @@ fn file_at(process: &Process, path: &Path, bound: Option<FileId>) -> SocketFile 
 pub(crate) fn is_file(found: &Stat, bound: Option<FileId>) -> bool {
     bound.is_none_or(|(inode, _)| found.st_ino as u32 == inode)
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::{Ipv4Addr, TcpListener};
+    use std::os::fd::AsFd;
+
+    use looptax_testkit::skips::skip;
+    use rustix::net::{AddressFamily, SocketType, bind, listen, socket, sockopt};
+
+    use super::*;
+
+    #[test]
+    fn all_addresses_of_ipv6_exclude_ipv4_if_another_socket_has_the_port() {
+        let of_ipv4 = TcpListener::bind((Ipv4Addr::UNSPECIFIED, 0)).unwrap();
+        let port = of_ipv4.local_addr().unwrap().port();
+        let of_ipv6 = socket(AddressFamily::INET6, SocketType::STREAM, None);
+        let of_ipv6 = of_ipv6.and_then(|it| {
+            sockopt::set_ipv6_v6only(it.as_fd(), true)?;
+            bind(&it, &SocketAddr::from((std::net::Ipv6Addr::UNSPECIFIED, port)))?;
+            listen(&it, 1)?;
+            Ok(it)
+        });
+        let Ok(_of_ipv6) = of_ipv6 else {
+            return skip("no IPv6");
+        };
+        let own = crate::discover::process::process(std::process::id()).unwrap();
+        let all: Vec<Endpoint> = listens_on(&own).into_iter().filter(|it| it.port() == Some(port)).collect();
+        let to = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+        let takers: Vec<bool> = all.iter().filter(|it| it.accepts(it.network, to)).map(|it| it.is_ipv6_only).collect();
+        assert_eq!((all.len(), takers), (2, vec![false]), "{all:?}");
+    }
+}
