@@ -145,3 +145,32 @@ fn user_of(address: &Address) -> Option<String> {
         Protocol::Mysql | Protocol::Postgres => None,
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+    use std::time::Duration;
+
+    use looptax_testkit::fake_redis::{FakeRedis, Script};
+    use looptax_testkit::patience;
+    use looptax_testkit::scratch::Scratch;
+
+    use super::*;
+
+    /// The server lists a proxy's address for each client: no client has that address.
+    #[test]
+    fn sessions_over_tcp_of_a_server_behind_a_proxy_belong_to_nobody() {
+        let scratch = Scratch::new();
+        let server = FakeRedis::start(&scratch.file("."), Script::default());
+        let client = TcpStream::connect(server.tcp).unwrap();
+        let own = client.local_addr().unwrap();
+        let address = Address::parse(&format!("redis://{}", server.tcp)).unwrap();
+        let mut eye = Eye::open(&address, server.tcp, Limits::default());
+        let lists = |eye: &mut Eye| eye.sessions().unwrap().iter().any(|it| it.from == Some(own));
+        patience::wait_for("the session", Duration::from_secs(20), || lists(&mut eye).then_some(()));
+        assert!(eye.sees_tcp());
+        eye.is_behind_proxy = true;
+        assert_eq!(eye.sessions().unwrap(), []);
+        assert!(!eye.sees_tcp());
+    }
+}
