@@ -234,6 +234,8 @@ codes! {
         SocketDeserted,
         /// A client that uses TCP cannot see its server's socket.
         SocketNotVisible,
+        /// A client that uses TCP sees its server's socket at another path than the server.
+        SocketAtOtherPath,
         /// The cost of a request over TCP was measured, but gave no usable figure.
         CostNotMeasured,
         /// A process like those that a switch moved uses TCP again.

@@ -93,10 +93,7 @@ pub(super) fn sealed_notes(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
         let what =
             format!("{client} encrypts {connections} to {} {way}: the data does not leave this machine", named(server));
         let target = server.kind.protocol().map_or_else(String::new, |it| {
-            let port = server.endpoints.iter().find_map(|it| match it.place {
-                Place::Tcp(address) => Some(address.port()),
-                _ => None,
-            });
+            let port = server.endpoints.iter().find_map(Endpoint::port);
             let port = port.unwrap_or_else(|| it.port());
             format!("{it}://USER@127.0.0.1:{port}/")
         });
@@ -187,7 +184,7 @@ fn hidden(client_idx: usize, path: &Path, why: Hiding, survey: &Survey) -> (Note
     if let Some(here) = process.and_then(|it| shared_path(it, &server.process, path)) {
         let what = format!("{name} sees the socket {} of {} as {}", path.display(), named(server), here.display());
         let next = format!("looptax check {} shows whether the switch would work", process.map_or(0, |it| it.pid));
-        return (NoteCode::SocketNotVisible, what, Some(next));
+        return (NoteCode::SocketAtOtherPath, what, Some(next));
     }
     let folder = path.parent().unwrap_or(path).display();
     let (reason, next) = match why {
