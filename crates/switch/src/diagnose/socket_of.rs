@@ -223,8 +223,7 @@ fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
 pub(super) fn behind((published, server): Behind<'_>, address: &Address) -> Option<SocketOf> {
     let (path, _) = server.socket(published.server_port)?;
     let here = path_here(&server.process, path)?;
-    let container = container_of(&server.process).unwrap_or_else(|| "a container".to_owned());
-    let words = format!("of {}, pid {}, in {container}", server.name(), server.process.pid);
+    let words = format!("of {}, pid {}, in {}", server.name(), server.process.pid, container_of(&server.process));
     Some(socket_at(address, &here, &words))
 }
 

@@ -6,7 +6,6 @@ use std::path::Path;
 use looptax_advise::app::{Credentials, Found, is_loopback};
 use looptax_advise::check::verdict;
 use looptax_advise::{Fields, Takes};
-use looptax_host::discover::Place;
 use looptax_host::read;
 use looptax_model::dsn::{Address, MASK, Unspoken};
 use looptax_model::failure::Failure;
@@ -370,10 +369,7 @@ fn port_ignored(socket: &SocketOf, address: &Address, around: Around<'_>) -> Opt
     let listener = Listener::of(&SocketName::Path(socket.file.clone().into())).ok()?;
     let pid = listener.pid().filter(|it| *it != meant.process.pid)?;
     let owner = around.near.servers.iter().find(|it| it.process.pid == pid)?;
-    let ports = owner.endpoints.iter().filter_map(|it| match it.place {
-        Place::Tcp(own) => Some(own.port().to_string()),
-        Place::Path { .. } | Place::Abstract(_) => None,
-    });
+    let ports = owner.endpoints.iter().filter_map(|it| Some(it.port()?.to_string()));
     let mut ports: Vec<String> = ports.collect();
     ports.sort_unstable();
     ports.dedup();

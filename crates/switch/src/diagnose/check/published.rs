@@ -6,7 +6,6 @@
 use std::path::Path;
 
 use looptax_advise::app;
-use looptax_host::discover::Server;
 use looptax_model::dsn::Address;
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
@@ -24,7 +23,7 @@ pub(super) fn listening((published, server): Behind<'_>, address: &Address) -> P
         proxy.pid,
         server.name(),
         server.process.pid,
-        named(server)
+        container_of(&server.process)
     );
     let how = "looked at the listening sockets of every process, and at the proxy's command line";
     Point::new(Topic::Server, PointCode::ServerListens, Outcome::Pass, what, how)
@@ -32,7 +31,7 @@ pub(super) fn listening((published, server): Behind<'_>, address: &Address) -> P
 
 /// Returns the server's socket at a path of this machine; otherwise the point that explains why there is none.
 pub(super) fn socket((published, server): Behind<'_>, address: &Address) -> Result<SocketOf, Box<Point>> {
-    let whose = named(server);
+    let whose = container_of(&server.process);
     let next = |folder: &Path, has_socket| {
         let name = whose.rsplit(' ').next().unwrap_or_default();
         app::publish_by_hand(name, (server.process.uid, server.process.gid), folder, (address.protocol, has_socket))
@@ -55,8 +54,4 @@ pub(super) fn socket((published, server): Behind<'_>, address: &Address) -> Resu
         }
     };
     Err(Box::new(point))
-}
-
-fn named(server: &Server) -> String {
-    container_of(&server.process).unwrap_or_else(|| "a container".to_owned())
 }

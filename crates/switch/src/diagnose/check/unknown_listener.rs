@@ -11,6 +11,7 @@ use looptax_host::discover::{Home, Place, Server, is_listened_at, listener_at, p
 use looptax_model::record::{Outcome, Point, PointCode, Topic};
 
 use super::question::Question;
+use crate::diagnose::find::container_of;
 
 /// The longest wait for the listener on a port.
 const PATIENCE: Duration = Duration::from_secs(3);
@@ -106,7 +107,7 @@ fn seen_here(question: Question<'_>) -> String {
 /// Names a server's network namespace, if it is not the client's namespace.
 fn network_of(server: &Server) -> String {
     match &server.process.home {
-        Home::Container { runtime, name } => format!("the network of {runtime} {name}"),
+        Home::Container { .. } => format!("the network of {}", container_of(&server.process)),
         Home::Unit(unit) => format!("the network of {unit}"),
         Home::Elsewhere => format!("another network namespace (pid {})", server.process.pid),
     }

@@ -113,10 +113,11 @@ impl Names {
     }
 }
 
-/// Returns the container of a process by the name that people use; `None` if looptax does not know the container.
-pub(crate) fn container_of(process: &Process) -> Option<String> {
+/// Returns the container of a process by the name that people use; `a container` if looptax does not know the name.
+pub(crate) fn container_of(process: &Process) -> String {
     let monitored = monitored(process).map(|it| format!("{} {}", it.runtime, it.name));
-    monitored.or_else(|| home(&process.home).filter(|_| matches!(process.home, Home::Container { .. })))
+    let known = monitored.or_else(|| home(&process.home).filter(|_| matches!(process.home, Home::Container { .. })));
+    known.unwrap_or_else(|| "a container".to_owned())
 }
 
 /// Returns the container or service, by the control group only.
