@@ -196,13 +196,8 @@ fn exec(args: &ExecArgs) -> Result<Option<Exec>, Failure> {
 
 fn words<T: std::str::FromStr<Err = String>>(typed: &[String], option: &str) -> Result<Option<Vec<T>>, Failure> {
     let parsed: Result<Vec<T>, String> = typed.iter().map(|word| word.parse()).collect();
-    let parsed = parsed.map_err(|error| {
-        Failure::usage(
-            format!("{option}: {error}"),
-            "`looptax help compare` lists the \
-            workloads",
-        )
-    })?;
+    let parsed = parsed
+        .map_err(|error| Failure::usage(format!("{option}: {error}"), "`looptax help compare` lists the workloads"))?;
     Ok((!parsed.is_empty()).then_some(parsed))
 }
 

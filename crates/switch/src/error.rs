@@ -132,8 +132,7 @@ fn file_hint(error: &io::Error) -> String {
         }
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space; nothing was written there",
         io::ErrorKind::ResourceBusy => {
-            "change the file at the place that it is mounted from: the file itself is a \
-            mount, as in containers"
+            "change the file at the place that it is mounted from: the file itself is a mount, as in containers"
         }
         _ => "nothing was written there; write the lines by hand",
     };

@@ -87,16 +87,12 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
         (None, _, Some("tcp")) if app.kind == Kind::Mysql => (Takes::Tcp, "its protocol is tcp".to_owned()),
         (None, _, Some("socket")) if app.kind == Kind::Mysql && !is_local => {
             return Err(format!(
-                "the protocol is `socket`, but the host is `{text}`: programs differ in how they \
-                read this"
+                "the protocol is `socket`, but the host is `{text}`: programs differ in how they read this"
             ));
         }
         (Some(_), ..) if !is_local && host.is_some() => (
             Takes::Tcp,
-            format!(
-                "the socket is ignored, because the host before it is not localhost: `{text}` \
-                stays on TCP"
-            ),
+            format!("the socket is ignored, because the host before it is not localhost: `{text}` stays on TCP"),
         ),
         (Some(path), ..) => of_socket(path),
         (None, Some(_), _) if is_conditional && !is_local && host.is_some() => (

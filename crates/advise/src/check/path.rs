@@ -103,8 +103,7 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
             ),
         )
         .with_next(
-            "raise the server's backlog and net.core.somaxconn, or configure the client to keep its \
-            connections open",
+            "raise the server's backlog and net.core.somaxconn, or configure the client to keep its connections open",
         ),
         End::TooLong { bytes, most } => point(
             PointCode::PathTooLong,

@@ -65,8 +65,7 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
     let point = |code, outcome, what: String| Point::new(Topic::Backlog, code, outcome, what, how);
     let Some(n) = n_connections else {
         let what = format!(
-            "{room} connections may wait on the socket; looptax does not know how many connections \
-            arrive together"
+            "{room} connections may wait on the socket; looptax does not know how many connections arrive together"
         );
         let next = "pass the number with --connections: the application's workers times the connections of each worker";
         return point(PointCode::BacklogUnknown, Outcome::Note, what).with_next(next);
@@ -83,8 +82,7 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
         (PointCode::BacklogWaits, Outcome::Note, format!("; {}", on_full_socket(clients)))
     } else {
         let words = format!(
-            "; if more connections wait, clients get EAGAIN on the socket, while TCP tries again \
-            ({})",
+            "; if more connections wait, clients get EAGAIN on the socket, while TCP tries again ({})",
             on_full_socket(clients)
         );
         (PointCode::BacklogShort, Outcome::Fail, words)

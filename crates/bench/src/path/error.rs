@@ -268,8 +268,7 @@ fn wire_hint(source: &WireError) -> Option<String> {
         }
         WireError::NoTls => Some("leave TLS out of --arms and the URL, or give the server a certificate".to_owned()),
         WireError::Malformed { .. } => Some(
-            "check whether a server of another kind listens at this address: compare the URL's scheme with `ss \
-                -tlnp`"
+            "check whether a server of another kind listens at this address: compare the URL's scheme with `ss -tlnp`"
                 .to_owned(),
         ),
         WireError::Timeout { .. } => Some(

@@ -130,8 +130,7 @@ fn names_variables_that_nobody_sets() {
     check(
         "SELECT :x;",
         "a.sql:1:8: the variable `x` is never set",
-        "put `\\set x …` before this line, or define \
-        x=VALUE",
+        "put `\\set x …` before this line, or define x=VALUE",
     );
     check("\\set x :y\nSELECT 1;", "a.sql:1:8: the variable `y` is never set", "");
     check("\\sleep :t\nSELECT 1;", "a.sql:1:8: the variable `t` is never set", "");

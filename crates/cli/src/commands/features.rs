@@ -85,15 +85,13 @@ fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
         (
             "process descriptors that tell the process's user (6.13)",
             features.has_pidfd_info,
-            "looptax reads /proc \
-            instead, which is slower",
+            "looptax reads /proc instead, which is slower",
         ),
         ("unique process numbers (pidfs)", features.has_pidfs, "looptax compares start times instead"),
         (
             "cookies of network namespaces (5.14)",
             features.has_netns_cookie,
-            "looptax reads /proc instead, which is \
-            slower",
+            "looptax reads /proc instead, which is slower",
         ),
         ("comparing open files (kcmp)", features.has_kcmp, "looptax compares inodes in /proc instead"),
     ];

@@ -98,8 +98,7 @@ fn make(folder: &Path) -> Result<(), Failure> {
         };
         Failure::usage(
             format!("cannot use the folder {}: {why}", folder.display()),
-            "choose another folder with \
-            --output",
+            "choose another folder with --output",
         )
     };
     let output = Output::find_or_make(&folder.join(RESULT)).map_err(cannot)?;

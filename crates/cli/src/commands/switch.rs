@@ -161,8 +161,7 @@ impl Doing<'_> {
         match &self.args.url {
             None if is_needed && self.args.dry_run => {
                 self.terminal.words(
-                    "without --dry-run, looptax needs a page that proves this move: pass --url \
-                    http://127.0.0.1/\n",
+                    "without --dry-run, looptax needs a page that proves this move: pass --url http://127.0.0.1/\n",
                 );
             }
             None if is_needed => {
@@ -191,8 +190,7 @@ impl Doing<'_> {
         for Burst { socket, n_connections, .. } in &bursts {
             let socket = socket.display();
             self.terminal.words(&format!(
-                "to prove the move, looptax opens {n_connections} connections to {socket} \
-                at the same time\n"
+                "to prove the move, looptax opens {n_connections} connections to {socket} at the same time\n"
             ));
         }
         Ok(bursts)
@@ -250,8 +248,7 @@ impl Doing<'_> {
             if self.args.yes {
                 self.terminal.words_for(
                     true,
-                    "nothing was changed: looptax has to restart the server; allow this with \
-                        --restart\n",
+                    "nothing was changed: looptax has to restart the server; allow this with --restart\n",
                 );
                 return false;
             }

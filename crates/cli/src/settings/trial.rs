@@ -155,15 +155,8 @@ fn how_long(args: &TrialArgs) -> Result<Effort, Failure> {
 
 fn limit(option: &str, typed: &str) -> Result<Duration, Failure> {
     let parsed = typed::time(typed).filter(|it| !it.is_zero());
-    parsed.ok_or_else(|| {
-        Failure::usage(
-            format!("{option} `{typed}` is not a time"),
-            format!(
-                "for example {option} \
-         30s"
-            ),
-        )
-    })
+    parsed
+        .ok_or_else(|| Failure::usage(format!("{option} `{typed}` is not a time"), format!("for example {option} 30s")))
 }
 
 fn shown_command(args: &TrialArgs) -> String {

@@ -42,10 +42,7 @@ fn parameters_that_a_text_does_not_repeat_are_named() {
     let told = |url: &str, driver: &str| said(&[url, "--for", driver, "--socket", "/run/s.sock"]);
     let left = told("mysql://app@127.0.0.1/shop?charset=utf8mb4&ssl=0", "sqlalchemy");
     assert!(
-        left.contains(
-            "beware: left out of this text: `charset`, `ssl=0`; if you need these parameters, write \
-        them"
-        ),
+        left.contains("beware: left out of this text: `charset`, `ssl=0`; if you need these parameters, write them"),
         "{left}"
     );
     let left = told("postgres://app@127.0.0.1/shop?options=-cx%3Dy&pass%20word=1", "libpq");

@@ -229,8 +229,7 @@ impl Server {
     /// Returns the databases or schemas that looptax made.
     pub(crate) fn scratch_places(&self) -> Vec<String> {
         self.column(
-            "SELECT schema_name FROM information_schema.schemata \
-             WHERE schema_name LIKE 'looptax\\_scratch\\_%'",
+            "SELECT schema_name FROM information_schema.schemata WHERE schema_name LIKE 'looptax\\_scratch\\_%'",
         )
     }
 

@@ -139,8 +139,7 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
     open.expect_code(3);
     assert!(
         open.stdout.contains(
-            "tcp loses 26.0 % [25.0, 27.0] of unix's throughput: looptax cannot decide whether that is \
-                within 26 %"
+            "tcp loses 26.0 % [25.0, 27.0] of unix's throughput: looptax cannot decide whether that is within 26 %"
         ),
         "{}",
         open.stdout

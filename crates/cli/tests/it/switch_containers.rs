@@ -262,8 +262,7 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let check =
         |scene: &Scene| Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
     assert!(check(&scene).contains(
-        "looptax does not know which application reads REDIS_HOST: pass the application's \
-            name with --as to"
+        "looptax does not know which application reads REDIS_HOST: pass the application's name with --as to"
     ));
     assert!(check(&scene).contains(offered), "{}", check(&scene));
     assert!(check(&scene).contains("--unixsocketperm 777") && check(&scene).contains("emptyDir"), "{}", check(&scene));
@@ -316,8 +315,7 @@ fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contra
     let words = check(&Scene::new(&format!("{several}{cache}")));
     assert!(
         words.contains(
-            "looptax does not know which application reads REDIS_HOST: pass the application's name with \
-            --as to"
+            "looptax does not know which application reads REDIS_HOST: pass the application's name with --as to"
         ),
         "{words}"
     );
@@ -331,8 +329,7 @@ fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contra
     let words = check(&scene);
     assert!(
         words.contains(
-            "looptax does not know which application reads REDIS_URL: pass the application's name with \
-            --as to"
+            "looptax does not know which application reads REDIS_URL: pass the application's name with --as to"
         ),
         "{words}"
     );
@@ -349,8 +346,7 @@ fn a_database_server_that_shares_the_variables_is_no_client() {
     let check = Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
     assert!(
         check.contains(
-            "looptax does not know which application reads REDIS_HOST: pass the application's name with \
-            --as to"
+            "looptax does not know which application reads REDIS_HOST: pass the application's name with --as to"
         ),
         "{check}"
     );

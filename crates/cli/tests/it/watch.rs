@@ -138,10 +138,7 @@ fn without_the_right_it_says_what_is_missing_and_what_there_is() {
     let run = Looptax::new(exe(), &scratch).args(["watch", "--once", "--for", "1s"]).uid(NOBODY).run();
     run.expect_code(2);
     assert!(
-        run.stderr.contains(
-            "only root, or a process with CAP_BPF and CAP_PERFMON, may count requests on \
-        sockets"
-        ),
+        run.stderr.contains("only root, or a process with CAP_BPF and CAP_PERFMON, may count requests on sockets"),
         "{}",
         run.stderr
     );

@@ -181,10 +181,9 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
         | (Arm::TlsUnix, Protocol::Mysql) => None,
         (Arm::Tls, Protocol::Mongodb) => Some("looptax does not support TLS with MongoDB"),
         (Arm::Tls, _) => Some("the server's TLS has a separate port: pass its address as rediss://…"),
-        (Arm::Tcp6, _) => Some(
-            "looptax measures a running server at the address in the URL: write [::1] as the \
-            URL's host",
-        ),
+        (Arm::Tcp6, _) => {
+            Some("looptax measures a running server at the address in the URL: write [::1] as the URL's host")
+        }
         (Arm::TlsUnix, _) => Some("the server does not support TLS on its socket; MySQL and MariaDB do"),
         _ => Some("only a server that looptax starts itself has this arm: private:KIND"),
     }

@@ -86,8 +86,7 @@ pub fn client(word: Option<&str>, kind: Kind) -> Result<&'static Connects, Failu
         let asked = word.map_or_else(|| "a client".to_owned(), |word| format!("`{word}`"));
         Failure::usage(
             format!(
-                "looptax does not know how {asked} connects to {name} while the server does not accept \
-                connections"
+                "looptax does not know how {asked} connects to {name} while the server does not accept connections"
             ),
             format!("clients that looptax knows for {name}: {known}"),
         )

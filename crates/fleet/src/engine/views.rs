@@ -100,8 +100,7 @@ pub const VIEWS: [View; 10] = [
             column(
                 "direction",
                 Kind::Word,
-                "`to socket` or `to tcp`; after a move from both transports to one, the \
-                remaining transport.",
+                "`to socket` or `to tcp`; after a move from both transports to one, the remaining transport.",
             ),
             REQUESTS,
         ],

@@ -21,8 +21,7 @@ pub const FINDINGS: Table = Table {
         Column {
             name: "server_version",
             kind: Kind::Word,
-            doc: "The server's version, if the server's program \
-            reports it.",
+            doc: "The server's version, if the server's program reports it.",
         },
         Column { name: "server_home", kind: Kind::Word, doc: "The manager of the process: service, docker, or empty." },
         Column {
@@ -34,8 +33,7 @@ pub const FINDINGS: Table = Table {
         Column {
             name: "client_user",
             kind: Kind::Text,
-            doc: "The user that the client runs as; hashed with \
-            --anonymous.",
+            doc: "The user that the client runs as; hashed with --anonymous.",
         },
         Column { name: "client_home", kind: Kind::Word, doc: "The manager of the process: service, docker, or empty." },
         Column { name: "way", kind: Kind::Word, doc: "unix, loopback, loopback6, own address or bridge." },

@@ -23,12 +23,9 @@ impl Serialize for Comparison {
 impl<'de> Deserialize<'de> for Comparison {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let comparison = Self::deserialize(deserializer)?;
-        comparison.check().map_err(|why| {
-            de::Error::custom(format_args!(
-                "the comparison's parts contradict each \
-            other: {why}"
-            ))
-        })?;
+        comparison
+            .check()
+            .map_err(|why| de::Error::custom(format_args!("the comparison's parts contradict each other: {why}")))?;
         Ok(comparison)
     }
 }

@@ -45,10 +45,7 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     let over = fixed(watched.over_s, 0);
     lines.item(
         0,
-        &format!(
-            "counted for {over} s; several requests sent together count as one; a login counts as one \
-        or two"
-        ),
+        &format!("counted for {over} s; several requests sent together count as one; a login counts as one or two"),
     );
     lines.item(
         0,
@@ -76,8 +73,7 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     if watched.hops.iter().any(overlaps) {
         lines.item(
             0,
-            "(*) several requests were open at the same time, so there may be more requests than were \
-            counted",
+            "(*) several requests were open at the same time, so there may be more requests than were counted",
         );
     }
     if watched.hops.iter().any(|it| it.client.is_none()) {

@@ -118,8 +118,7 @@ pub fn before_and_after(hop: &WatchedChange, diff: &WatchedDiff, style: Style) -
     let [Figure::Known(before), Figure::Known(after)] = sides else {
         let [before, after] = [hop.before.n_requests, hop.after.n_requests];
         return format!(
-            "{who}: the {before} requests before and {after} requests after are too few, or too rare, to \
-            compare"
+            "{who}: the {before} requests before and {after} requests after are too few, or too rare, to compare"
         );
     };
     let change = known(change, |it| {

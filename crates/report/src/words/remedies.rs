@@ -157,8 +157,7 @@ fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
                 measures the socket)"
         }
         RemedyKind::OwnAddress => {
-            "connect to the container's own address, which changes when the container is \
-            recreated"
+            "connect to the container's own address, which changes when the container is recreated"
         }
         RemedyKind::Pipelining => "if a program does not need an answer before it sends the next request",
         RemedyKind::Persistent => {

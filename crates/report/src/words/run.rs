@@ -38,8 +38,7 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
         explained,
         problems: problems.map(|problem| format!("problem: {}", text.clean(problem))).collect(),
         interrupted: record.interrupted.then_some(
-            "interrupted: the last comparison may be incomplete, and the comparisons after it were not \
-                measured",
+            "interrupted: the last comparison may be incomplete, and the comparisons after it were not measured",
         ),
     }
 }

@@ -84,8 +84,7 @@ fn smallest_queue(found: &Storms, size: &StormSize) -> Result<u32, NotKnown> {
             settles: "read the errors, which show another cause".to_owned(),
         }),
         (Some(smallest), _) if has_failed && smallest <= queue => Err(by_chance(format!(
-            "with a queue of {queue} some connections failed, but with {smallest} none failed \
-                in fewer storms"
+            "with a queue of {queue} some connections failed, but with {smallest} none failed in fewer storms"
         ))),
         (Some(smallest), _) if !has_failed && smallest > queue => Err(by_chance(format!(
             "with a queue of {queue} no connection failed, but later some failed with a queue shorter than {smallest}"
@@ -196,8 +195,7 @@ mod tests {
                 0,
                 Some(90),
                 4096,
-                "with a queue of 80 no connection failed, but later some failed with a queue \
-                shorter than 90",
+                "with a queue of 80 no connection failed, but later some failed with a queue shorter than 90",
             ),
         ] {
             let found = storms(n_failed, smallest_queue, somaxconn);

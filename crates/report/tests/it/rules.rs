@@ -96,14 +96,12 @@ fn cpu_time_is_told_where_throughput_tells_nothing_and_where_the_two_disagree() 
     waits.tax[0].cpu_us.both = Figure::new(0.1, -0.2, 0.4, 10);
     check(
         waits.clone(),
-        &["; at most 0.40 µs of this difference can be CPU time: the rest is waiting, with \
-        unmeasured causes"],
+        &["; at most 0.40 µs of this difference can be CPU time: the rest is waiting, with unmeasured causes"],
     );
     waits.tax[0].cpu_us.both = Figure::new(1.9, -0.1, 4.0, 10);
     check(
         waits,
-        &["; the run does not show whether CPU time is a part of the difference (+1.9 µs [-0.1, 4.0] per \
-        request)"],
+        &["; the run does not show whether CPU time is a part of the difference (+1.9 µs [-0.1, 4.0] per request)"],
     );
     let mut alike = judged(Verdict::Equivalent, Reason::InsideDelta);
     alike.tax[0].starred = vec!["cpu_us.both".to_owned()];

@@ -92,8 +92,7 @@ impl HbaFix {
         let placed = rules.insertion(&text.content, &line, database, user);
         let edited = text.edited(&[placed.rewrite]).ok_or(FixError::Elsewhere {
             path,
-            why: "the file's encoding cannot represent every character of the \
-                line",
+            why: "the file's encoding cannot represent every character of the line",
         })?;
         Ok(Self { line, above: placed.above, edited, data, admin: wish.admin.cloned() })
     }

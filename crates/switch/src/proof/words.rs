@@ -34,12 +34,8 @@ impl Seen {
                     it.n_opened, it.n_turns
                 )
             });
-            let why = { self.unasked.as_ref() }.map_or_else(String::new, |it| {
-                format!(
-                    "; looptax did not ask the server: \
-                    {it}"
-                )
-            });
+            let why = { self.unasked.as_ref() }
+                .map_or_else(String::new, |it| format!("; looptax did not ask the server: {it}"));
             let whose = self.whose();
             return format!(
                 "the application connected to the socket{whose}, and nothing shows that the login was \

@@ -276,18 +276,15 @@ mod tests {
         for (files, words) in [
             (
                 [fastcgi, gunicorn],
-                "the site passes them to 127.0.0.1:29000 (FastCGI), and Gunicorn listens at \
-                127.0.0.1:8000 (HTTP)",
+                "the site passes them to 127.0.0.1:29000 (FastCGI), and Gunicorn listens at 127.0.0.1:8000 (HTTP)",
             ),
             (
                 [gunicorn, http],
-                "the site passes them to 127.0.0.1:28000 (HTTP), and Gunicorn listens at \
-                127.0.0.1:8000 (HTTP)",
+                "the site passes them to 127.0.0.1:28000 (HTTP), and Gunicorn listens at 127.0.0.1:8000 (HTTP)",
             ),
             (
                 [http, pool],
-                "the site passes them to 127.0.0.1:28000 (HTTP), and PHP-FPM listens at 127.0.0.1:29000 \
-                (FastCGI)",
+                "the site passes them to 127.0.0.1:28000 (HTTP), and PHP-FPM listens at 127.0.0.1:29000 (FastCGI)",
             ),
         ] {
             let said = refused(files);

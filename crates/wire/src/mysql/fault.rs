@@ -51,8 +51,7 @@ mod tests {
         check(b"\xff\x69\x04\x1b[2Jblocked", "the server reports: \\x1b[2Jblocked (code 1129)");
         check(
             b"\xff\x10",
-            "not a MySQL answer (tried to test): expected an error packet with its number, \
-             found `\\xff\\x10`",
+            "not a MySQL answer (tried to test): expected an error packet with its number, found `\\xff\\x10`",
         );
     }
 }

@@ -66,8 +66,7 @@ fn check_refused(answer: &[u8], end: End, wanted: &str) {
 
 #[test]
 fn refuses_other_servers() {
-    let wrong = "not a echo answer (tried to read a greeting): \
-                 expected the greeting `LTE2`, found ";
+    let wrong = "not a echo answer (tried to read a greeting): expected the greeting `LTE2`, found ";
     check_refused(b"-ERR unknown command", End::Silent, &format!("{wrong}-ERR"));
     check_refused(b"HTTP/1.1 400 Bad", End::Silent, &format!("{wrong}HTTP"));
     check_refused(b"J\0\0\0", End::Silent, &format!("{wrong}J\\x00\\x00\\x00"));

@@ -47,8 +47,7 @@ pub(super) fn elsewhere(
     };
     if own.iter().any(is_of_several) {
         return Some(format!(
-            "`{title}` is one of several servers of an upstream, and looptax does not move such \
-            servers"
+            "`{title}` is one of several servers of an upstream, and looptax does not move such servers"
         ));
     }
     if let Some(key) = file.says_port(server, port) {
@@ -74,9 +73,6 @@ pub(super) fn elsewhere(
     let other = whole.others().find(|it| goes_there(*it)).map(|it| it.0.words.clone());
     let other = other.or_else(|| is_named(whole.own()).then(|| "the Compose file".to_owned()));
     other.map(|it| {
-        format!(
-            "{it} uses {title}:{port} in another place too, and no server would listen on that port \
-        any more"
-        )
+        format!("{it} uses {title}:{port} in another place too, and no server would listen on that port any more")
     })
 }

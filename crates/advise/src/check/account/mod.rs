@@ -76,8 +76,7 @@ fn same_account(
         (Some(why), Some(other)) => {
             let is_asked = |it: &&Refusal| it.code == ASKS_SYSTEM_CODE;
             let what = format!(
-                "the login fails over TCP and over the socket, so looptax cannot check the account: \
-                {}",
+                "the login fails over TCP and over the socket, so looptax cannot check the account: {}",
                 why.words
             );
             let point = point(PointCode::AccountUnknown, Outcome::Unknown, what);

@@ -54,8 +54,7 @@ pub(super) fn host(name: &str, args: &AskArgs, terminal: Terminal) -> Result<Exi
         let shown = words::cleaned(name, terminal.style());
         let shown = shown.trim_end();
         return Err(Failure::new(format!("the collector has no report of a machine `{shown}`")).with_hint(
-            "pass a machine's name or number; `looptax fleet hosts` lists the machines with clients over \
-                TCP",
+            "pass a machine's name or number; `looptax fleet hosts` lists the machines with clients over TCP",
         ));
     }
     show(&machines, args, || words::fleet_machines(&machines, terminal.style()))

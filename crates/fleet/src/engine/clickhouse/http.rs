@@ -125,10 +125,9 @@ impl Http {
         use ureq::Error;
         match error {
             Error::BodyExceedsLimit(limit) => self.strange(&format!("the server's answer has more than {limit} bytes")),
-            Error::Protocol(_) | Error::Http(_) | Error::TooManyRedirects => self.strange(
-                "the server's answer is \
-                not HTTP",
-            ),
+            Error::Protocol(_) | Error::Http(_) | Error::TooManyRedirects => {
+                self.strange("the server's answer is not HTTP")
+            }
             Error::LargeResponseHeader(..) => self.strange("the header of the server's answer is too long"),
             Error::Io(error) if error.kind() == std::io::ErrorKind::InvalidData => {
                 self.away(cleaned(&error.to_string()))

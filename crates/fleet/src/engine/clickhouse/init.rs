@@ -28,8 +28,7 @@ pub(super) fn run(engine: &Server, options: &InitOptions) -> Result<CollectorTab
     let from_version = version(engine)?;
     if from_version > VERSION {
         return Err(engine.http.strange(&format!(
-            "the collector's tables have version {from_version}, but this looptax supports only \
-                version {VERSION}"
+            "the collector's tables have version {from_version}, but this looptax supports only version {VERSION}"
         )));
     }
     if from_version < VERSION {

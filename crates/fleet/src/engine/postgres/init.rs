@@ -62,8 +62,7 @@ fn migrate(engine: &mut Session, done: &mut Vec<String>) -> Result<u32, FleetErr
     let from_version = number(engine, &version)?;
     if from_version > VERSION {
         return Err(engine.strange(format!(
-            "the collector's tables have version {from_version}, but this looptax supports \
-                only version {VERSION}"
+            "the collector's tables have version {from_version}, but this looptax supports only version {VERSION}"
         )));
     }
     if from_version < VERSION {

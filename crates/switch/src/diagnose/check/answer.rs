@@ -257,10 +257,7 @@ fn transport(found: &Found) -> Point {
         (Some(Takes::Unix), _) => configuration(
             PointCode::TakesSocket,
             Outcome::Pass,
-            &format!(
-                "the connection uses the socket already: \
-                {why}"
-            ),
+            &format!("the connection uses the socket already: {why}"),
             None,
         ),
         (Some(_), None) => {

@@ -167,8 +167,7 @@ fn file_for_folder(address: &Address) -> Option<Point> {
         PointCode::ReachesNothing,
         Outcome::Fail,
         what,
-        "read the address as libpq \
-            does",
+        "read the address as libpq does",
     );
     Some(point.with_next(format!("write the folder: {}", path.parent()?.display())))
 }
@@ -229,8 +228,7 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
                 if looptax_host::is_privileged() {
                     ""
                 } else {
-                    " (without root, looptax sees only the processes of \
-                    this user)"
+                    " (without root, looptax sees only the processes of this user)"
                 }
             ),
         ),

@@ -81,8 +81,7 @@ impl CpuSums {
     pub(super) fn of_client(&self, pid: Option<u32>) -> WatchedCpu {
         figure(
             pid.and_then(|it| self.clients.get(&it)),
-            "the client's processes have ended, or are not on this \
-            machine",
+            "the client's processes have ended, or are not on this machine",
         )
     }
 }

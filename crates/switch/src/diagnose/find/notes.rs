@@ -198,13 +198,9 @@ fn hidden(client_idx: usize, path: &Path, why: Hiding, survey: &Survey) -> (Note
             "program and server are not in the same container",
             format!("share the folder {folder}, not the socket's file, between program and server"),
         ),
-        Hiding::Mounts => (
-            "it has different mounts",
-            format!(
-                "make {folder} visible to the program (BindPaths= in \
-            a unit)"
-            ),
-        ),
+        Hiding::Mounts => {
+            ("it has different mounts", format!("make {folder} visible to the program (BindPaths= in a unit)"))
+        }
         Hiding::Missing => ("the program does not see this path", format!("check {folder}")),
     };
     (

@@ -87,8 +87,7 @@ impl FoundPool {
             format!("the site passes its pages to {places}, but neither root nor this user runs a PHP-FPM")
         } else {
             format!(
-                "the site passes its pages to {places}, but no pool in the files of the running PHP-FPM listens \
-                there"
+                "the site passes its pages to {places}, but no pool in the files of the running PHP-FPM listens there"
             )
         })
     }

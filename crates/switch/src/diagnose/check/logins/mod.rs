@@ -144,8 +144,7 @@ pub(super) fn without(sides: &Sides<'_>) -> Vec<Point> {
             "looked at the listening sockets of every process",
         )
         .with_next(
-            "check whether the socket belongs to that server; request a page over the socket to see whether \
-            it works",
+            "check whether the socket belongs to that server; request a page over the socket to see whether it works",
         )
     });
     vec![point]
@@ -470,14 +469,9 @@ fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
             Outcome::Note,
             format!("the login works over the socket, but fails over TCP: {why}"),
         ),
-        (Err(why), Err(_)) => (
-            PointCode::LoginFails,
-            Outcome::Unknown,
-            format!(
-                "the login fails over TCP and over \
-            the socket: {why}"
-            ),
-        ),
+        (Err(why), Err(_)) => {
+            (PointCode::LoginFails, Outcome::Unknown, format!("the login fails over TCP and over the socket: {why}"))
+        }
     };
     Point::new(Topic::Login, code, outcome, what, format!("logged in over TCP, and over the socket as {}", unix.whom))
 }
