@@ -10,6 +10,7 @@ pub(crate) mod gunicorn;
 mod listener;
 mod local;
 pub mod moving;
+mod path_here;
 mod ports;
 pub mod socket_of;
 mod unspoken;

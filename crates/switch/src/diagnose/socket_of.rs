@@ -16,7 +16,7 @@ use looptax_model::record::HowKnown;
 
 use crate::diagnose::find::container_of;
 use crate::diagnose::local::own_address;
-use crate::diagnose::moving::path_here;
+use crate::diagnose::path_here::path_here;
 
 #[derive(Debug)]
 pub struct SocketOf {

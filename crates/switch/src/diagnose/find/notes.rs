@@ -9,7 +9,7 @@ use looptax_host::discover::{
 use looptax_model::record::{Note, NoteCode, Way};
 
 use super::spelled;
-use crate::diagnose::moving::path_here;
+use crate::diagnose::path_here::path_here;
 use crate::diagnose::ports;
 
 const SHORT_LIVED_NEXT: &str = "`looptax check FILE` on the client's configuration shows what to change";

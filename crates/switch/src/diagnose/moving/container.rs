@@ -8,7 +8,7 @@ use looptax_redirect::SocketName;
 
 use super::candidate::Candidate;
 use super::pairs::{Socket, loopback, short_name, socket_for, usable};
-use super::shared::path_here;
+use crate::diagnose::path_here::path_here;
 
 /// Returns the published port with the server's socket; `None` for a server without a socket.
 pub(super) fn published_candidate(

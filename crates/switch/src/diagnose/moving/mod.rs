@@ -1,7 +1,7 @@
 //! The command `run`: which addresses are moved to which sockets, and which addresses stay on TCP and why.
 //!
 //! `pairs` finds a server's socket for each of the server's ports. `container` finds the socket for a port that a
-//! container publishes, and `shared` finds that socket's path in looptax's own folders. `obstacles` lists the reasons
+//! container publishes, and `path_here` finds that socket's path in looptax's own folders. `obstacles` lists the reasons
 //! against a move if the account is not known, and `known` finds and tries the connections in the program's arguments
 //! and environment. The result is plain data for `looptax_redirect`; `words` has the messages for a person.
 
@@ -12,7 +12,6 @@ mod known;
 mod obstacles;
 mod pairs;
 mod pooler;
-mod shared;
 mod wanted;
 pub mod words;
 
@@ -26,7 +25,6 @@ pub use candidate::{Candidate, mapping, shown};
 use known::Verdict;
 pub use known::unfitting;
 use obstacles::Logins;
-pub(super) use shared::path_here;
 pub use wanted::Wanted;
 
 /// Lists what `run` moves: the addresses of `--map`; without `--map`, the addresses that looptax finds and those of

@@ -24,7 +24,7 @@ struct Mount {
 }
 
 /// Returns looptax's path for a process's file; `None` if none of looptax's folders contains the file.
-pub(crate) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
+pub(super) fn path_here(process: &Process, path: &Path) -> Option<PathBuf> {
     let wanted = process.view().ok()?.look(path).ok()??;
     let is_same = |it: &PathBuf| {
         let found = read::look(it).ok().flatten();
