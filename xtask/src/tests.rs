@@ -28,6 +28,8 @@ const AT_ONCE: usize = 2;
 /// (2026-11-29).
 const THREADS: &str = "6";
 
+/// Number of lines of a failed test that are repeated at the end.
+const LINES_OF_REASON: usize = 12;
 /// Memory that has to be free before tests write their files in memory.
 const LEAST_ROOM: u64 = 8 << 30;
 /// The kind of a file system in memory, as statfs(2) returns it.
@@ -167,8 +169,8 @@ impl Program {
         }
         let stderr = String::from_utf8_lossy(&output.stderr);
         println!("{seconds:6.1} s {}\n{}\n{stderr}", self.name, without_passed(&stdout));
-        let failed: Vec<&str> = failed_tests(&stdout).collect();
-        bail!("{}\n    {}", output.status, failed.join("\n    "))
+        let failed = failed_tests(&stdout).flat_map(|name| [&[name], &*reasons(&stdout, name)].concat());
+        bail!("{}\n    {}", output.status, failed.collect::<Vec<_>>().join("\n    "))
     }
 }
 
@@ -180,6 +182,14 @@ fn without_passed(stdout: &str) -> String {
 
 fn failed_tests(stdout: &str) -> impl Iterator<Item = &str> {
     stdout.lines().filter_map(|line| line.strip_prefix("test ")?.strip_suffix(" ... FAILED"))
+}
+
+/// Returns the first lines that a failed test printed.
+fn reasons<'a>(stdout: &'a str, name: &str) -> Vec<&'a str> {
+    let is_heading = |line: &str| line.strip_prefix("---- ").is_some_and(|it| it.split(' ').next() == Some(name));
+    let printed = stdout.lines().skip_while(|line| !is_heading(line)).skip(1);
+    let printed = printed.take_while(|line| !line.starts_with("---- ") && *line != "failures:");
+    printed.filter(|line| !line.trim().is_empty()).take(LINES_OF_REASON).collect()
 }
 
 /// Returns the number before `what` in `test result: ok. 103 passed; 0 failed; … 2 filtered out; …`; 0 if it is
@@ -209,5 +219,9 @@ mod closing_lines {
         let stdout = "running 2 tests\ntest a::fine ... ok\ntest b::broken ... FAILED\n";
         assert_eq!(without_passed(stdout), "running 2 tests\ntest b::broken ... FAILED");
         assert_eq!(failed_tests(stdout).collect::<Vec<_>>(), ["b::broken"]);
+        let of_libtest = "---- a::x stdout ----\nx\n\n---- b::broken stdout ----\n\nleft: 1\nright: 2\n\n\nfailures:\n";
+        assert_eq!(reasons(of_libtest, "b::broken"), ["left: 1", "right: 2"]);
+        let of_mimic = "---- b::broken ----\ntest panicked: left: 1\n\n\nfailures:\n    b::broken\n";
+        assert_eq!(reasons(of_mimic, "b::broken"), ["test panicked: left: 1"]);
     }
 }

@@ -84,8 +84,8 @@ impl Bound {
         let (n_tcp, n_unix) = <(Arc<AtomicUsize>, Arc<AtomicUsize>)>::default();
         let (listener, count) = (self.tcp_listener, Arc::clone(&n_tcp));
         thread::spawn(move || {
-            for stream in listener.incoming() {
-                let stream = stream.unwrap();
+            // If this process has no descriptor left for a moment, the connection waits in the queue.
+            for stream in listener.incoming().filter_map(Result::ok) {
                 count.fetch_add(1, Ordering::SeqCst);
                 let peer = stream.peer_addr().unwrap();
                 thread::spawn(move || serve(stream, &format!("tcp {}", peer.ip())));
@@ -93,8 +93,8 @@ impl Bound {
         });
         let (listener, count) = (self.unix_listener, Arc::clone(&n_unix));
         thread::spawn(move || {
-            for stream in listener.incoming() {
-                let stream = stream.unwrap();
+            // If this process has no descriptor left for a moment, the connection waits in the queue.
+            for stream in listener.incoming().filter_map(Result::ok) {
                 count.fetch_add(1, Ordering::SeqCst);
                 let who = raw::peer_account(stream.as_raw_fd());
                 thread::spawn(move || serve(stream, &format!("unix {who}")));
