@@ -14,7 +14,8 @@ use crate::discover::namespace_id::NamespaceId;
 use crate::discover::namespaces::Networks;
 use crate::discover::owners::Owners;
 use crate::discover::process::Process;
-use crate::discover::servers::{Endpoint, Place};
+use crate::discover::published::led;
+use crate::discover::servers::{Endpoint, Place, endpoints};
 use crate::discover::sighting::Sighting;
 use crate::discover::sock_diag::{FileId, TcpSocket, Traffic, UnixName, UnixSocket};
 
@@ -73,6 +74,8 @@ pub(crate) struct Ends<'a> {
     pub(crate) owners: &'a Owners,
     processes: HashMap<u32, &'a Process>,
     tcp: HashMap<(SocketAddr, SocketAddr), Vec<(NamespaceId, &'a TcpSocket)>>,
+    /// The clients of published ports that reach the server without the proxy, by their own address and the server's.
+    redirected: HashMap<(SocketAddr, SocketAddr), (NamespaceId, &'a TcpSocket)>,
     tcp_inodes: HashSet<u64>,
     unix: HashMap<u64, &'a UnixSocket>,
 }
@@ -158,7 +161,30 @@ impl<'a> Ends<'a> {
             }
             unix.extend(sockets.unix.iter().map(|socket| (socket.inode, socket)));
         }
-        Self { networks, owners, processes: processes.iter().map(|it| (it.pid, it)).collect(), tcp, tcp_inodes, unix }
+        let by_pid = processes.iter().map(|it| (it.pid, it)).collect();
+        let mut ends = Self { networks, owners, processes: by_pid, redirected: HashMap::new(), tcp, tcp_inodes, unix };
+        ends.redirected = led(processes).flat_map(|(proxy, target)| ends.redirected_to(proxy, target)).collect();
+        ends
+    }
+
+    /// Returns the clients that connected to a published port and are not connected to the proxy.
+    ///
+    /// Docker's rules of the packet filter replace the address of a connection to the machine's own address by the
+    /// container's, so the client's end and the server's end have only the client's address in common.
+    fn redirected_to(
+        &self,
+        proxy: &Process,
+        target: SocketAddr,
+    ) -> Vec<((SocketAddr, SocketAddr), (NamespaceId, &'a TcpSocket))> {
+        let endpoints = endpoints(proxy, self.networks, self.owners);
+        let sockets = self.networks.sockets.iter().flat_map(|(network, it)| it.tcp.iter().map(|it| (*network, it)));
+        // A client in another container connects to the machine's address, too.
+        let is_published = |remote| endpoints.iter().any(|it| it.accepts(it.network, remote));
+        let clients = sockets.filter(|(_, socket)| {
+            let remote = socket.remote.filter(|it| is_published(*it));
+            remote.is_some_and(|remote| !self.tcp.contains_key(&(remote, socket.local)))
+        });
+        clients.map(|(network, socket)| ((socket.local, target), (network, socket))).collect()
     }
 
     /// Returns the connections within this machine that these endpoints have accepted.
@@ -278,7 +304,7 @@ impl<'a> Ends<'a> {
         let candidates = self.tcp.get(&(remote, local)).map_or(&[][..], Vec::as_slice);
         // Several namespaces may use the same addresses, so the server's own namespace is preferred.
         let near = candidates.iter().find(|(there, _)| *there == network);
-        near.or(candidates.first())
+        near.or(candidates.first()).or_else(|| self.redirected.get(&(remote, local)))
     }
 
     fn tcp_end(&self, network: NamespaceId, local: SocketAddr, remote: SocketAddr) -> Inbound {

@@ -35,9 +35,7 @@ pub(crate) fn published(
     networks: &Networks,
     owners: &Owners,
 ) -> Vec<Published> {
-    let proxies = processes.iter().filter(|it| it.program_name() == PROXY);
-    let led = proxies.filter_map(|proxy| {
-        let target = target(&proxy.arguments())?;
+    let led = led(processes).filter_map(|(proxy, target)| {
         let server_idx = only_server(servers, target)?;
         if clients.iter().any(|it| leads_elsewhere(proxy, it, server_idx)) {
             return None;
@@ -50,6 +48,12 @@ pub(crate) fn published(
         })
     });
     led.collect()
+}
+
+/// Returns each proxy with the address to which it leads.
+pub(crate) fn led(processes: &[Process]) -> impl Iterator<Item = (&Process, SocketAddr)> {
+    let proxies = processes.iter().filter(|it| it.program_name() == PROXY);
+    proxies.filter_map(|proxy| Some((proxy, target(&proxy.arguments())?)))
 }
 
 /// Whether a connection starts at the proxy or passes through it, and ends at another server.
