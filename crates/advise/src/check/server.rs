@@ -76,13 +76,13 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
     }
     let (code, outcome, becomes) = if clients.is_empty() {
         let words = "; if more connections wait, connect(2) on the socket fails with EAGAIN for a client that does not \
-            wait, while TCP tries again";
+                     wait, but over TCP the kernel tries again";
         (PointCode::BacklogShort, Outcome::Fail, words.to_owned())
     } else if clients.iter().all(|it| it.blocks) {
         (PointCode::BacklogWaits, Outcome::Note, format!("; {}", on_full_socket(clients)))
     } else {
         let words = format!(
-            "; if more connections wait, clients get EAGAIN on the socket, while TCP tries again ({})",
+            "; if more connections wait, clients get EAGAIN on the socket ({}), but over TCP the kernel tries again",
             on_full_socket(clients)
         );
         (PointCode::BacklogShort, Outcome::Fail, words)
@@ -127,8 +127,8 @@ pub fn losses() -> Point {
         Topic::Losses,
         PointCode::TcpToolsBlind,
         Outcome::Note,
-        "tcpdump, firewall rules by address, accounts by address and proxies no longer see these connections; clients \
-         on other machines still need TCP",
+        "tcpdump and proxies no longer see these connections, and firewall rules and accounts can no longer refer to \
+         them by address; clients on other machines still need TCP",
         "this applies to every Unix socket",
     )
 }
