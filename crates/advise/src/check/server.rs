@@ -93,7 +93,8 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
     );
     point(code, outcome, what).with_next(match somaxconn {
         Some(most) if most < n => format!(
-            "sysctl net.core.somaxconn={n} (now {most}), {setting} to {n}, restart the server; or keep connections open"
+            "sysctl net.core.somaxconn={n} (now {most}), {setting} to {n}, and restart the server; or keep connections \
+             open"
         ),
         _ => format!("{setting} to {n} and restart the server; or keep connections open"),
     })
@@ -109,7 +110,9 @@ pub fn confinement(confinement: &Confinement, client: &str) -> Point {
         Confinement::Label(label) => point(
             PointCode::Confined,
             Outcome::Unknown,
-            format!("{client} is confined as `{label}`: the policy of SELinux or AppArmor decides what it may do"),
+            format!(
+                "{client} is confined as `{label}`: the policy of SELinux or AppArmor decides what {client} may do"
+            ),
         )
         .with_next("after the switch look for denials: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
         Confinement::Unknown => point(

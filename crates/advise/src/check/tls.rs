@@ -86,7 +86,7 @@ pub fn secure_transport(is_required: Option<bool>) -> Option<Point> {
             Topic::Tls,
             PointCode::SocketCountsAsSecure,
             Outcome::Pass,
-            "require_secure_transport is on: a socket counts as secure, without TLS",
+            "require_secure_transport is on; a connection over the socket counts as secure even without TLS",
             "queried @@require_secure_transport",
         )
     })

@@ -332,8 +332,8 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     let (name, host) = unix.account.rsplit_once('@').unwrap_or_default();
     if name.is_empty() && !user.is_empty() {
         let next = format!(
-            "on the socket the anonymous account ''@'{host}' takes precedence over yours; an account of your own \
-             for localhost takes precedence over the anonymous account. {RUN}"
+            "on the socket the anonymous account ''@'{host}' takes precedence over your account; an account for \
+             localhost with your user name takes precedence over the anonymous account. {RUN}"
         );
         // The new account takes precedence over 'user'@'%', because its host is more specific.
         let steps = twin(user, tcp, SocketRow::Unknown);
