@@ -157,12 +157,12 @@ wrote() { grep -cE 'Connect|Accepted' "$scratch/general.log" "$scratch/redis" | 
 before=$(wrote)
 
 ask pod.yaml
-expect '127.0.0.1` in the Pod `looptax-shop` is that container, not this machine; these containers share that container'
+expect '127.0.0.1` in the Pod `looptax-shop` is the container itself, not this machine; the container shares its network with'
 ask docker-compose.yml
-expect '127.0.0.1` in the service `app` is that container itself, not this machine'
+expect '127.0.0.1` in the service `app` is the container itself, not this machine'
 expect '`db` is the name of a container'
 ask shop.container
-expect '127.0.0.1` in the container `shop` is that container itself, not this machine'
+expect '127.0.0.1` in the container `shop` is the container itself, not this machine'
 
 podman kube play "$scratch/pod.yaml" > /dev/null 2>&1
 await podman exec looptax-shop-db mariadb -e 'select 1'

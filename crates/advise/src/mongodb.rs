@@ -40,7 +40,9 @@ impl MongodbOptions {
                  server accepts writes only while it is the primary of the set"
             ));
         } else if is_one_of_several {
-            traps.push(format!("this socket leads only to the first server, so {DIRECT} replaces the others"));
+            traps.push(format!(
+                "this socket leads only to the first server of the URL, so {DIRECT} replaces the other servers"
+            ));
         }
         if !of_tls.is_empty() {
             traps.push(format!(

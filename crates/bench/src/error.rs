@@ -70,7 +70,7 @@ pub enum LoadError {
     #[error("the server sent an unexpected answer")]
     Answer { source: WireError },
     /// The answer holds less data than the right answer must.
-    #[error("the answer to key {key} holds {found} bytes of data, at least {least} were expected")]
+    #[error("the answer to key {key} holds {found} bytes of data, but at least {least} were expected")]
     Empty {
         key: u64,
         /// Number of bytes found.

@@ -58,7 +58,7 @@ pub(crate) fn main_unit_of(process: &Process) -> Option<&str> {
 }
 
 fn main_pid(unit: &str) -> Option<u32> {
-    #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has root's rights")]
+    #[allow(clippy::disallowed_methods, reason = "if looptax has root's rights, only root can change this program")]
     let output = process::Command::new(find_program("systemctl").ok()?)
         .args(["show", "-p", "MainPID", "--value", "--", unit])
         .stdin(Stdio::null())

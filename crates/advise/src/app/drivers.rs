@@ -153,7 +153,10 @@ fn doubt_of_host(bound: &Bound) -> Option<&'static str> {
     let has_scheme = host.split_once("://").is_some_and(|it| !matches!(it.0, "tcp" | "unix"));
     let is_number = host.bytes().all(|it| it.is_ascii_digit()) && !host.is_empty();
     if has_port && !is_read || has_scheme || is_number {
-        return Some("the host is more than a name, and the driver may read the host differently");
+        return Some(
+            "the host is not a plain name (it has a port or a scheme, or is a number), and the driver may read such a \
+             host differently",
+        );
     }
     None
 }

@@ -121,7 +121,7 @@ impl Found {
         let is_php = self.bound.iter().all(|it| it.app.format == Format::Php);
         match (self.kind == Kind::Postgres.name(), is_php) {
             (true, _) => (
-                "without a host libpq uses its own folder",
+                "without a host, libpq looks for the socket in its default folder",
                 "set the host to the folder of the socket, or set PGHOST in the environment of the program",
             ),
             (false, true) => (

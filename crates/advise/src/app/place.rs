@@ -249,7 +249,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
         let first = hosts.next().unwrap_or_default();
         return match hosts.next() {
             None => Ok(first),
-            Some(_) => Err("the host is a list, and the driver may try any host of it first".to_owned()),
+            Some(_) => Err("the host is a list, and the driver may begin with any host of the list".to_owned()),
         };
     }
     if !text.contains(',') {
@@ -291,8 +291,8 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
     if app.host_is.contains(&HostForm::PortColon) && split.socket.is_none() {
         // The driver uses the text before the first slash as the host. This text is empty.
         let why = format!(
-            "`{text}` is only a path, which the program does not accept as a host: it ignores the path and uses the \
-             usual socket"
+            "`{text}` is only a path, which the program does not accept as a host: the program ignores the path and \
+             uses the usual socket"
         );
         return Some(Place {
             host: None,

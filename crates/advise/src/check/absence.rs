@@ -41,7 +41,9 @@ pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol)
                 .with_next(hidden(socket))
         }
         Listener::Process(name) if is_temporary(socket) => {
-            let what = format!("{name} listens on `{socket}` in its own folder: {client} does not see `{missing}`");
+            let what = format!(
+                "{name} listens on `{socket}` in its private temporary folder: {client} does not see `{missing}`"
+            );
             point(PointCode::SocketNotVisible, what).with_next(
                 "with PrivateTmp=true a service has its own /tmp: configure the server to make its socket below \
                  /run (RuntimeDirectory= of its unit)",
@@ -50,8 +52,8 @@ pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol)
         Listener::Process(name) => {
             let what = format!("{name} listens on `{socket}`, but {client} does not see `{missing}`");
             point(PointCode::SocketNotVisible, what).with_next(
-                "if the file was deleted while the server runs, restart the server; if the server runs in a container \
-                 or a chroot, make the socket's folder visible to the client",
+                "if the file was deleted while the server was running, restart the server; if the server runs in a \
+                 container or a chroot, make the socket's folder visible to the client",
             )
         }
         Listener::Nobody | Listener::NobodySeen => {
@@ -68,8 +70,8 @@ pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol)
 fn hidden(socket: &str) -> &'static str {
     if is_temporary(socket) {
         "a service with PrivateTmp=true has its own /tmp: configure the server to make its socket below /run \
-         (RuntimeDirectory= of its unit), which both programs see; `looptax find` shows what hides the socket from \
-         which program"
+         (RuntimeDirectory= of its unit), which the server and the client both see; `looptax find` shows what hides \
+         the socket from which program"
     } else {
         "the client sees other folders (container, chroot, a mount namespace): make the socket's folder visible to \
          the client; `looptax find` shows what hides the socket from which program"
@@ -100,7 +102,7 @@ fn instead(absence: &Absence, socket: &str, protocol: Protocol) -> String {
         let wanted = socket.rsplit_once(".s.PGSQL.").map_or("", |it| it.1);
         return format!(
             "the port is part of the socket's name: you passed port `{wanted}`, but the folder has a socket for port \
-             {}; write port {first} if you mean that server",
+             {}; write port {first} if you mean the server on that port",
             ports.join(" or ")
         );
     }

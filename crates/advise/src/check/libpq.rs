@@ -47,13 +47,14 @@ fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>)
                     "over the socket the server's method is `{method}`, and libpq 16 and later refuse that method"
                 );
                 made(Some(false), what, METHOD_ASKED).with_next(
-                    "in the server's pg_hba.conf, give the `local` line the method of the line for TCP; or remove the \
-                     parameter",
+                    "in the server's pg_hba.conf, write the method of the line for TCP into the `local` line; or \
+                     remove the parameter",
                 )
             }
             None => made(
                 None,
-                "looptax does not know the server's method over the socket, because it did not log in over the socket"
+                "looptax does not know the server's method over the socket, because looptax did not log in over the \
+                 socket"
                     .to_owned(),
                 "read the parameter",
             )

@@ -83,13 +83,12 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
         )
         .with_next(if is_temporary(socket) {
             "a service with PrivateTmp=true has its own /tmp: configure the server to make its socket below /run \
-             (RuntimeDirectory= of its unit), which both programs see; `looptax find` shows what hides the socket \
-             from which program"
+             (RuntimeDirectory= of its unit), which the server and the client both see; `looptax find` shows what \
+             hides the socket from which program"
         } else {
-            "if the server does not listen on that socket yet, change the server's configuration and restart it \
-             first; if the server already listens, the client sees other folders (container, chroot, PrivateTmp): \
-             make the socket's folder visible to the client; `looptax find` shows what hides the socket from which \
-             program"
+            "if the server does not listen on that socket yet, change the server's configuration and restart the \
+             server; otherwise the client sees other folders (container, chroot, PrivateTmp): make the socket's folder \
+             visible to the client; `looptax find` shows what hides the socket from which program"
         }),
         End::NotASocket => point(PointCode::NotASocket, Outcome::Fail, format!("`{socket}` is not a socket"))
             .with_next("pass the server's socket with --socket"),
@@ -108,7 +107,7 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
         End::TooLong { bytes, most } => point(
             PointCode::PathTooLong,
             Outcome::Fail,
-            format!("the path has {bytes} bytes, the kernel accepts {most}"),
+            format!("the path has {bytes} bytes, but the kernel accepts at most {most}"),
         )
         .with_next("use a symbolic link to the socket in a folder with a short name"),
         End::Confined => point(
@@ -135,13 +134,13 @@ fn is_temporary(socket: &str) -> bool {
 fn own_lines(protocol: Protocol, user: &str) -> Option<String> {
     match protocol {
         Protocol::Fastcgi => Some(format!(
-            "write `listen.owner = {user}` and `listen.mode = 0660` into the pool and restart PHP-FPM: a reload keeps \
-             its socket as it is, and a chmod lasts only until the restart"
+            "write `listen.owner = {user}` and `listen.mode = 0660` into the pool and restart PHP-FPM: a reload does \
+             not change the socket, and a chmod lasts only until the restart"
         )),
         Protocol::Http => Some(format!(
-            "configure the server to create its socket for a group that {user} is in, and restart the server: \
-             Gunicorn `umask = 0o007` and `group`, Puma `?umask=0007` after the path, uWSGI `chmod-socket = 660` \
-             and `chown-socket`; a chmod lasts only until the restart"
+            "configure the server to create its socket for a group that {user} is in (Gunicorn: `umask = 0o007` and \
+             `group`; Puma: `?umask=0007` after the path; uWSGI: `chmod-socket = 660` and `chown-socket`), and restart \
+             the server; a chmod lasts only until the restart"
         )),
         _ => None,
     }
@@ -181,8 +180,8 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         ))
     } else if is_powerful && own_lines.is_none() {
         point.with_next(format!(
-            "configure the server to make `{}` with a group that is used only for this, and add {user} to that \
-             group{}; do not add a user to the group {} for this",
+            "configure the server to make `{}` with a group that has no other purpose{}, and add {user} to that group; \
+             do not add a user to the group {} for this",
             step.path,
             by_setting(protocol),
             step.group
@@ -255,7 +254,7 @@ mod tests {
         check(vec![socket], End::Denied, Outcome::Fail, &["on the socket", "usermod -aG redis"]);
         let mut roots = step("/run/redis/r.sock", 0o770);
         roots.group = "root".to_owned();
-        check(vec![roots], End::Denied, Outcome::Fail, &["a group that is used only for this"]);
+        check(vec![roots], End::Denied, Outcome::Fail, &["a group that has no other purpose"]);
         let private = step("/run/redis/r.sock", 0o700);
         check(vec![private], End::Denied, Outcome::Fail, &["mode 0770"]);
     }

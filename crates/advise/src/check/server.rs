@@ -76,13 +76,13 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
     }
     let (code, outcome, becomes) = if clients.is_empty() {
         let words = "; if more connections wait, connect(2) on the socket fails with EAGAIN for a client that does not \
-            wait, while TCP tries again";
+                     wait, but over TCP the kernel tries again";
         (PointCode::BacklogShort, Outcome::Fail, words.to_owned())
     } else if clients.iter().all(|it| it.blocks) {
         (PointCode::BacklogWaits, Outcome::Note, format!("; {}", on_full_socket(clients)))
     } else {
         let words = format!(
-            "; if more connections wait, clients get EAGAIN on the socket, while TCP tries again ({})",
+            "; if more connections wait, clients get EAGAIN on the socket ({}), but over TCP the kernel tries again",
             on_full_socket(clients)
         );
         (PointCode::BacklogShort, Outcome::Fail, words)
@@ -93,7 +93,8 @@ pub fn backlog(burst: Burst<'_>, setting: &str, how: &str) -> Point {
     );
     point(code, outcome, what).with_next(match somaxconn {
         Some(most) if most < n => format!(
-            "sysctl net.core.somaxconn={n} (now {most}), {setting} to {n}, restart the server; or keep connections open"
+            "sysctl net.core.somaxconn={n} (now {most}), {setting} to {n}, and restart the server; or keep connections \
+             open"
         ),
         _ => format!("{setting} to {n} and restart the server; or keep connections open"),
     })
@@ -109,7 +110,9 @@ pub fn confinement(confinement: &Confinement, client: &str) -> Point {
         Confinement::Label(label) => point(
             PointCode::Confined,
             Outcome::Unknown,
-            format!("{client} is confined as `{label}`: the policy of SELinux or AppArmor decides what it may do"),
+            format!(
+                "{client} is confined as `{label}`: the policy of SELinux or AppArmor decides what {client} may do"
+            ),
         )
         .with_next("after the switch look for denials: ausearch -m avc -ts recent, or dmesg | grep -i apparmor"),
         Confinement::Unknown => point(
@@ -127,8 +130,8 @@ pub fn losses() -> Point {
         Topic::Losses,
         PointCode::TcpToolsBlind,
         Outcome::Note,
-        "tcpdump, firewall rules by address, accounts by address and proxies no longer see these connections; clients \
-         on other machines still need TCP",
+        "tcpdump and proxies no longer see these connections, and firewall rules and accounts can no longer refer to \
+         them by address; clients on other machines still need TCP",
         "this applies to every Unix socket",
     )
 }

@@ -70,8 +70,8 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
 /// refuses every connection, over the socket too.
 fn direct(demand: &str) -> Option<&'static str> {
     demand.to_ascii_lowercase().contains("sslnegotiation=direct").then_some(
-        "also remove `sslnegotiation=direct`: libpq 17 and later refuse it, on the socket too, unless sslmode is \
-         require, verify-ca or verify-full",
+        "also remove `sslnegotiation=direct`: libpq 17 and later refuse such connections, over the socket too, unless \
+         sslmode is require, verify-ca or verify-full",
     )
 }
 
@@ -86,7 +86,7 @@ pub fn secure_transport(is_required: Option<bool>) -> Option<Point> {
             Topic::Tls,
             PointCode::SocketCountsAsSecure,
             Outcome::Pass,
-            "require_secure_transport is on: a socket counts as secure, without TLS",
+            "require_secure_transport is on; a connection over the socket counts as secure even without TLS",
             "queried @@require_secure_transport",
         )
     })
@@ -137,7 +137,7 @@ pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> 
     };
     let point = |sessions: &[&SealedSession], code, transport, ends: &str| {
         let what = format!(
-            "encrypted {transport} now: {}; within one machine, root can read everything that TLS protects anyway",
+            "encrypted {transport} now: {}; within one machine, TLS does not protect data from root",
             counted(sessions)
         );
         let is_on_socket = code == PointCode::SessionsSealedOnSocket;
@@ -165,21 +165,21 @@ const INSISTS: &str = "remove the setting that makes the driver insist on TLS";
 pub fn ends_tls(server_kind: &str, is_on_socket: bool) -> &'static str {
     match (server_kind, is_on_socket) {
         (_, true) => {
-            "MariaDB's own programs use TLS on the socket too: pass them --skip-ssl with --socket, or write both \
-             into a group such as [client-mariadb_socket], which only --defaults-group-suffix=_socket reads \
-             (skip-ssl in [client-mariadb] turns off TLS to other machines too); other programs use TLS on the \
-             socket if their settings demand it"
+            "MariaDB's own programs use TLS on the socket too: pass --skip-ssl with --socket to each of these \
+             programs; or write skip-ssl and socket into a group such as [client-mariadb_socket], which programs read \
+             only with --defaults-group-suffix=_socket (skip-ssl in [client-mariadb] turns off TLS to other machines \
+             too); other programs use TLS on the socket if their settings demand TLS"
         }
         ("mysql" | "mariadb" | "percona", _) => {
-            "turn TLS off for 127.0.0.1, unless the account demands TLS (MySQL's programs: --ssl-mode=DISABLED, \
-             MariaDB's: --skip-ssl); on the socket MySQL's programs do not use TLS, but MariaDB's programs do \
-             unless they get --skip-ssl"
+            "turn TLS off for 127.0.0.1 (MySQL's programs: --ssl-mode=DISABLED, MariaDB's programs: --skip-ssl), \
+             unless the account demands TLS; on the socket MySQL's programs do not use TLS, but MariaDB's programs use \
+             TLS unless you pass --skip-ssl"
         }
         ("postgres", _) => {
-            "use the socket, on which PostgreSQL has no TLS, or set sslmode=disable for 127.0.0.1 if pg_hba.conf \
-             accepts the login without TLS there"
+            "use the socket, on which PostgreSQL has no TLS; or, if pg_hba.conf accepts the login without TLS, set \
+             sslmode=disable for 127.0.0.1"
         }
-        _ => "turn TLS off for 127.0.0.1, or use the socket if the server has one without TLS",
+        _ => "turn TLS off for 127.0.0.1, or use a socket without TLS if the server has such a socket",
     }
 }
 
@@ -262,7 +262,7 @@ mod tests {
             ("mysql", vec![session(true, mysql)], &["insist on TLS"]),
             ("mariadb", vec![other], &["insist on TLS"]),
             ("mysql", vec![session(false, mysql)], &["on the socket MySQL's programs do not"]),
-            ("mysql", vec![session(false, maria)], &["unless they get --skip-ssl"]),
+            ("mysql", vec![session(false, maria)], &["unless you pass --skip-ssl"]),
             ("postgres", vec![session(false, "")], &["on which PostgreSQL has no TLS"]),
             ("mysql", vec![session(true, maria), session(false, mysql)], &["--skip-ssl with", "on the socket MySQL's"]),
         ] {

@@ -53,7 +53,7 @@ pub enum PathError {
         why: String,
     },
     /// A connection does not belong to its arm.
-    #[error("connection {connection_id} of arm `{arm}` is not proved: {found}")]
+    #[error("cannot prove connection {connection_id} of arm `{arm}`: {found}")]
     Unproved {
         arm: &'static str,
         /// The server's number for the connection.
@@ -196,9 +196,9 @@ pub(crate) const ASK_CONNECTIONS: &str = "ask the server about our connections";
 fn question_hint(source: &WireError) -> Option<String> {
     match source {
         WireError::Server { code, .. } if code == "NOPERM" => Some(
-            "looptax uses INFO and CLIENT LIST to prove that both transports lead to one server: allow this user \
-             these commands (ACL SETUSER NAME +info +client|list), or run looptax as root: it then asks the kernel \
-             instead; `looptax check` needs neither"
+            "looptax uses INFO and CLIENT LIST to prove that both transports lead to one server: allow this user these \
+             commands (ACL SETUSER NAME +info +client|list), or run looptax as root (looptax then asks the kernel \
+             instead); `looptax check` needs neither these commands nor root"
                 .to_owned(),
         ),
         _ => wire_hint(source),
@@ -263,9 +263,11 @@ fn wire_hint(source: &WireError) -> Option<String> {
              `--worker-class gthread`; gunicorn's sync workers do not support keep-alive)"
                 .to_owned(),
         ),
-        WireError::ClearNotEnabled => {
-            Some("set LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN=1 to enable this plugin, as for MySQL's own clients".to_owned())
-        }
+        WireError::ClearNotEnabled => Some(
+            "set LIBMYSQL_ENABLE_CLEARTEXT_PLUGIN=1 to enable this plugin; MySQL's own clients need the same \
+                 variable"
+                .to_owned(),
+        ),
         WireError::NoTls => Some("leave TLS out of --arms and the URL, or give the server a certificate".to_owned()),
         WireError::Malformed { .. } => Some(
             "check whether a server of another kind listens at this address: compare the URL's scheme with `ss -tlnp`"

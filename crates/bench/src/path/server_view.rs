@@ -103,7 +103,7 @@ impl Conversation {
     fn ask_lock(&mut self, sql: &str) -> Result<Option<String>, PathError> {
         let told = self.cell_or_null(sql);
         told.map_err(|source| PathError::Protocol {
-            action: "ask whether one server is behind both",
+            action: "ask whether both connections lead to one server",
             endpoint: self.endpoint().to_string(),
             source,
         })

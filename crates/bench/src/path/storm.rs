@@ -88,7 +88,7 @@ pub struct Fate {
     pub error: Option<String>,
 }
 
-#[allow(clippy::disallowed_methods, reason = "how long connects take is what is measured")]
+#[allow(clippy::disallowed_methods, reason = "the duration of connects is the measured value")]
 impl Storm<'_> {
     /// Makes all connects, waits for their answers, and finally closes the open connections. `begun` is called just
     /// before the first connect.

@@ -38,8 +38,8 @@ pub(crate) fn wait(
         if !waits {
             return Err(Failure::usage(
                 why,
-                "--wait waits until the run may start; without --between, --max-load and --stop-file it starts \
-                    immediately",
+                "pass --wait to wait until the run may start; leave out --between, --max-load and --stop-file to start \
+                 the run immediately",
             ));
         }
         if !has_told {

@@ -264,7 +264,7 @@ fn switched_by(file: &Path, args: &CheckArgs) -> String {
         options.into_iter().filter_map(|(name, value)| Some(format!(" --{name} {}", shell_words::quote(&value?))));
     let file = file.display().to_string();
     let command = format!("looptax switch {}{}", shell_words::quote(&file), options.collect::<String>());
-    format!("  next  {command}   shows the lines; if you agree, it writes them and proves the move\n")
+    format!("  next  {command}   shows the lines; if you agree, looptax writes the lines and proves the move\n")
 }
 
 /// Returns the exit code for "no" if a connection would not work, otherwise the exit code for "not known" if one is

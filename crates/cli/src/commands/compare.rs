@@ -53,7 +53,7 @@ type Measuring =
     fn(&[Part<'_>], (Machine, AskPassword), &mut RecordWriter, &mut Stage, &AtomicBool) -> Result<(), Failure>;
 
 /// Measures the requested comparisons, then shows and keeps the record.
-#[allow(clippy::disallowed_methods, reason = "what the user waits, not a measurement")]
+#[allow(clippy::disallowed_methods, reason = "the time that the user waits, not a measurement")]
 pub(crate) fn measure(
     asked: &Asked,
     args: &CompareArgs,

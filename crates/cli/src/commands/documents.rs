@@ -83,8 +83,8 @@ fn codes() -> Result<String, Failure> {
         "# Codes\n\nEach point of `looptax check --json`, each note of `looptax find --json`, each step of `looptax \
          switch --json` and each warning of `--json-stream` has a `code` and a sentence: the sentence is for people \
          and may change; the code is for programs and stays the same.\nA record and a line of `--json-stream` have \
-         `verdict`, `direction` and the `kind` of their `reason`, which stay as well.\nMade from the program's own \
-         types by `cargo xtask docs`.\n",
+         `verdict`, `direction` and the `kind` of their `reason`; these values stay the same too.\nMade from the \
+         program's own types by `cargo xtask docs`.\n",
     );
     table(&mut page, "Points of `check`", PointCode::ALL)?;
     table(&mut page, "Notes of `find`", NoteCode::ALL)?;
@@ -115,13 +115,16 @@ fn fleet_tables() -> String {
     let mut page = format!(
         "# Tables of a collector\n\nVersion {SCHEMA_VERSION}, the same in ClickHouse and PostgreSQL; a report's JSON \
          lines have the tables' columns, and also `table` and `schema_version`.\nNo column holds a password, a file's \
-         contents or a command line.\nEvery table has `received` as well: when the row arrived, by the collector's \
-         clock.\nMade from the program's own description by `cargo xtask docs`.\n"
+         contents or a command line.\nEvery table also has `received`: the time at which the row arrived, by the \
+         collector's clock.\nMade from the program's own description by `cargo xtask docs`.\n"
     );
     for table in TABLES {
         let key = table.key.join("`, `");
-        let _ =
-            write!(page, "\n## Table `{}`\n\n{}\nTwo rows are equal if their `{key}` are.\n", table.name, table.doc);
+        let _ = write!(
+            page,
+            "\n## Table `{}`\n\n{}\nTwo rows are equal if they have the same `{key}`.\n",
+            table.name, table.doc
+        );
         columns(&mut page, table.columns.iter().copied());
     }
     for view in VIEWS {

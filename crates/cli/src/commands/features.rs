@@ -83,7 +83,7 @@ fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
             "a thread with a separate descriptor table stays on TCP",
         ),
         (
-            "process descriptors that tell the process's user (6.13)",
+            "process descriptors that show the process's user (6.13)",
             features.has_pidfd_info,
             "looptax reads /proc instead, which is slower",
         ),

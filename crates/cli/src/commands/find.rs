@@ -167,7 +167,7 @@ fn fallen(switches: &[Switch], survey: &Survey) -> impl Iterator<Item = Note> {
         what: format!("{} uses TCP again after looptax switched it to the socket: {} ({})", it.who, it.id, it.title),
         next: Some(format!(
             "the program reads another file, or was not restarted after the switch: `looptax check {}` shows which \
-             file sets its connections",
+             file sets the program's connections",
             it.who.rsplit(' ').next().unwrap_or_default()
         )),
     })

@@ -82,9 +82,10 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
         }
     }
     let Some(worst) = worst else {
+        let of_arm = args.arm.as_ref().map_or_else(String::new, |arm| format!(" of arm `{arm}`"));
         let what = match limit {
-            Limit::Tax(_) => "the record has no comparison of that arm",
-            Limit::PageTime(_) => "the record has no pages of that arm",
+            Limit::Tax(_) => format!("the record has no comparison{of_arm}"),
+            Limit::PageTime(_) => format!("the record has no pages{of_arm}"),
         };
         return Err(Failure::usage(what, "`looptax show RECORD` shows its contents"));
     };
@@ -158,7 +159,7 @@ fn line(comparison: &Comparison, tax: &Tax, (answer, limit): (Answer, Limit), st
     let answer = match answer {
         Answer::Within => format!("within {max_pct} %"),
         Answer::Exceeded => format!("beyond {max_pct} %"),
-        Answer::Open => format!("looptax cannot decide whether that is within {max_pct} %"),
+        Answer::Open => format!("looptax cannot decide whether the limit of {max_pct} % is exceeded"),
     };
     let why = why_withheld(comparison, tax, style);
     let why = why.map_or_else(String::new, |why| format!(" ({why})"));

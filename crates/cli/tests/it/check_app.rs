@@ -566,7 +566,7 @@ fn files_of_the_web_stack_are_known_by_what_stands_in_them() {
             "variables are set only in its own files",
         ),
         ("etc/pool.d/www.conf", "[www]\nlisten = /nowhere.sock\n", 1, "PHP-FPM (the server itself)"),
-        ("nginx.conf", "http { include sites-enabled/*; }\n", 2, "pass an included file itself: sites-enabled/*"),
+        ("nginx.conf", "http { include sites-enabled/*; }\n", 2, "pass each included file separately: sites-enabled/*"),
         ("what", "nothing\n", 2, "pass the application with `--as NAME` (nginx,"),
     ] {
         let path = write(&scratch, name, text);

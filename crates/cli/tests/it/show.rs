@@ -139,7 +139,8 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
     open.expect_code(3);
     assert!(
         open.stdout.contains(
-            "tcp loses 26.0 % [25.0, 27.0] of unix's throughput: looptax cannot decide whether that is within 26 %"
+            "tcp loses 26.0 % [25.0, 27.0] of unix's throughput: looptax cannot decide whether the limit of 26 % is \
+             exceeded"
         ),
         "{}",
         open.stdout
@@ -161,7 +162,7 @@ fn a_gate_says_yes_no_or_that_it_cannot_say() {
     with_taxes(&scratch, "c.json", &[26.0], |_| ());
     looptax(&scratch, &["gate", "c.json", "--max-tax", "50%"]).expect_code(3);
     looptax(&scratch, &["gate", "a.json", "--max-tax", "9", "--arm", "tls"])
-        .expect_error(2, &["no comparison of that arm"]);
+        .expect_error(2, &["no comparison of arm `tls`"]);
 }
 
 /// A forged summary passed a gate that the record's own counts do not pass. Every command now uses the counts.

@@ -365,14 +365,14 @@ fn the_plan_for_a_postgres_with_data_says_which_file_decides() {
     let scene = Scene::new(&format!("{shop}{POSTGRES}"));
     let plan = scene.switch(&["--containers", "--dry-run"]);
     plan.expect_code(0);
-    let words = "beware the existing data in `data` has its own pg_hba.conf, and that file, not \
-                 POSTGRES_INITDB_ARGS, decides which users may log in over the socket: to see its rules, run \
-                 `docker compose exec db sh -c 'grep ^local \"$PGDATA\"/pg_hba.conf'`";
+    let words = "beware the data in `data` already has a pg_hba.conf. That file, not POSTGRES_INITDB_ARGS, decides \
+                 which users may log in over the socket; to see its rules, run `docker compose exec db sh -c 'grep \
+                 ^local \"$PGDATA\"/pg_hba.conf'`";
     assert!(plan.words().contains(words), "{}", plan.stdout);
     let without = POSTGRES.replace("    volumes:\n      - data:/var/lib/postgresql/data\n", "");
     let plan = Scene::new(&format!("{shop}{without}")).switch(&["--containers", "--dry-run"]);
     plan.expect_code(0);
-    assert!(!plan.words().contains("has its own pg_hba.conf"), "{}", plan.stdout);
+    assert!(!plan.words().contains("already has a pg_hba.conf"), "{}", plan.stdout);
 }
 
 /// With `-q` no line named the command that starts the containers, and after the move a volume of two units was

@@ -142,7 +142,10 @@ fn a_pools_file_is_written_where_the_program_takes_it_from_any_image() {
         assert_eq!(is_written, IMAGES.iter().all(counts), "{name}: {}", run.stderr);
         if !is_written {
             let said = written.switch(&["--containers", "--dry-run"]).words();
-            assert!(said.contains("does not know which of the two applies: mount your file at"), "{name}: {said}");
+            assert!(
+                said.contains("does not know which of the two files applies: mount your file at"),
+                "{name}: {said}"
+            );
         }
     }
 }
@@ -241,7 +244,7 @@ fn what_is_in_the_image_or_in_another_project_is_said() {
         ["", "      - ./sites:/etc/nginx/conf.d\n", "      - ./site.conf:/etc/nginx/templates/a.conf.template\n"]
     {
         let scene = scene(&COMPOSE.replace(mount, other), SITE, POOL);
-        let words = ["cannot see whether it uses PHP-FPM", "docker compose exec web nginx -T"];
+        let words = ["cannot see whether nginx uses PHP-FPM", "docker compose exec web nginx -T"];
         scene.switch(&["--containers", "--yes"]).expect_error(2, &words);
     }
     let alone = &COMPOSE[..COMPOSE.find("  app:\n").unwrap()];

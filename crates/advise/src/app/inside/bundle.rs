@@ -44,7 +44,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
         (image, "--volume FOLDER:FOLDER")
     } else if JOBS.contains(&file.name) || JOB_FOLDERS.iter().any(|it| path.contains(it)) {
         let mut job = Container::new("", "this job");
-        job.network = Network::Other("the machine that runs the job, with the containers of its services".to_owned());
+        job.network = Network::Other("the machine on which the job and the job's service containers run".to_owned());
         job.may_have_more_mounts = true;
         (job, "a volume of FOLDER")
     } else {

@@ -152,7 +152,7 @@ fn a_bundle_has_the_networks_and_mounts_that_it_lists() {
 #[test]
 fn jobs_and_charts_speak_of_other_machines() {
     let job = "on: push\njobs:\n  test:\n    env:\n      DATABASE_URL: postgres://u:p@127.0.0.1/d\n";
-    let whose = "the machine that runs the job, with the containers of its services";
+    let whose = "the machine on which the job and the job's service containers run";
     check("/srv/own/.github/workflows/ci.yml", job, &format!("this job: {whose}"));
     let map =
         "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: shop}\ndata:\n  DATABASE_URL: postgres://u:p@127.0.0.1/d\n";

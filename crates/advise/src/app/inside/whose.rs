@@ -136,13 +136,13 @@ impl Inside {
         Some(match &self.loopback {
             Loopback::Machine => return None,
             Loopback::Own(others) if others.is_empty() => {
-                format!("`{host}` in {name} is that container itself, not this machine")
+                format!("`{host}` in {name} is the container itself, not this machine")
             }
             Loopback::Own(others) => {
                 let others: Vec<String> = others.iter().map(Neighbour::words).collect();
                 format!(
-                    "`{host}` in {name} is that container, not this machine; these containers share that \
-                    container's network: {}",
+                    "`{host}` in {name} is the container itself, not this machine; the container shares its network \
+                     with {}",
                     others.join(", ")
                 )
             }

@@ -36,7 +36,7 @@ pub fn by_hand(server: &str, protocol: Protocol, is_in_pod: bool) -> String {
     let turned_on = turned_on(protocol);
     format!(
         "share the folder of the server's socket: mount the same volume at that folder in `{server}` and in the \
-         application ({shared}; never the socket file itself),{turned_on} and configure the socket in the \
+         application ({shared}), but never mount the socket file itself;{turned_on} configure the socket in the \
          application; then run `looptax check` with --socket PATH and the container's address"
     )
 }
@@ -47,11 +47,12 @@ fn turned_on(protocol: Protocol) -> String {
     let folder = usual_folder(protocol);
     match protocol {
         Protocol::Mysql | Protocol::Postgres | Protocol::Mongodb | Protocol::Http | Protocol::Echo => String::new(),
-        Protocol::Fastcgi => " set `listen` of its pool to a path in that folder,".to_owned(),
-        Protocol::Redis => format!(" start the server with --unixsocket {} --unixsocketperm {MODE},", REDIS.1),
+        Protocol::Fastcgi => " set `listen` of its pool to a path in that folder;".to_owned(),
+        Protocol::Redis => format!(" start the server with --unixsocket {} --unixsocketperm {MODE};", REDIS.1),
         Protocol::Memcached => {
             format!(
-                " start the server with -s {folder}/memcached.sock -a {MODE} (the server then no longer listens on TCP),"
+                " start the server with -s {folder}/memcached.sock -a {MODE} (the server then no longer listens on \
+                 TCP);"
             )
         }
     }
@@ -72,8 +73,8 @@ pub fn publish_by_hand(
     // Other users may have chosen both names, and a person may copy these commands.
     let [here, volume] = [&here, &volume].map(|it| shell_words::quote(it));
     format!(
-        "mount a folder of this machine there: `install -d -o {uid} -g {gid} {here}`, then create the container again \
-         with `--volume {volume}` (in a Compose file: volumes: [{volume}]; never only the socket's \
-         file),{turned_on} and run this check again"
+        "create a folder on this machine: `install -d -o {uid} -g {gid} {here}`; create the container again with \
+         `--volume {volume}` (in a Compose file: volumes: [{volume}]), but never mount only the socket's \
+         file;{turned_on} run this check again"
     )
 }

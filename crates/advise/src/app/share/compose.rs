@@ -40,10 +40,10 @@ impl<'a> File<'a> {
     pub(super) fn read(whole: &'a Whole, beside: &[String]) -> Result<Self, String> {
         let text = whole.own();
         let root = tree::read(text).filter(|_| !text.contains("{%") && !text.contains("<%"));
-        let root = root.ok_or("the file is not one plain document of YAML")?;
+        let root = root.ok_or("the file is not a single plain YAML document")?;
         let is_override = |it: &&String| it.contains("compose.override.y");
         if let Some(name) = beside.iter().find(is_override) {
-            return Err(format!("{name} in the same folder may override it"));
+            return Err(format!("{name} in the same folder may override the file"));
         }
         if root.get("include").is_some() || is_shared(&root) {
             return Err("the file includes other files, or is merged from parts".to_owned());
@@ -111,7 +111,7 @@ impl Project for File<'_> {
 
     fn is_taken(&self, _: usize, volume: &str) -> Option<String> {
         let declared = self.root.get("volumes").and_then(|it| it.get(volume));
-        declared.map(|_| format!("the file has a volume `{volume}` already"))
+        declared.map(|_| format!("the file already has a volume `{volume}`"))
     }
 
     fn may_take(&self, _: usize, _: &str) -> Result<(), String> {
@@ -177,7 +177,7 @@ impl Project for File<'_> {
         let title = &self.containers[server].title;
         Named {
             is: format!("`{title}` is a service of the same file"),
-            volume: "a volume that both mount",
+            volume: "a volume that both containers mount",
             restart: format!(
                 "docker compose up -d, which recreates both containers: `{title}` is down during that time"
             ),

@@ -46,7 +46,7 @@ pub(super) fn item(text: &str, (name, own): (Option<&Node>, &Node), item: &Item<
         let own = insertion(below, written(&format!("{indent}  "), "- "));
         return Ok((vec![header, own], edit(line, &shown)));
     };
-    let by_hand = || format!("the {key} of `{title}` are not a plain list of lines");
+    let by_hand = || format!("the {key} of `{title}` are not a plain list with one entry per line");
     let last = list.items().last().filter(|_| list.is_block()).ok_or_else(by_hand)?;
     if list.is_marked || !list.ends_simply() || list.items().iter().any(|it| it.is_marked) {
         return Err(by_hand());
@@ -175,7 +175,7 @@ fn header_place(text: &str, name: Option<&Node>, own: &Node) -> Result<(usize, u
     let end = line_end(text, name.at.end);
     let first = own.entries().first().map_or(0, |it| it.0.at.start);
     if first < end {
-        return Err("the first setting of a service is on the line of its name".to_owned());
+        return Err("the first setting of a service is on the same line as the service's name".to_owned());
     }
     Ok((end, line_of(text, end)))
 }

@@ -182,7 +182,7 @@ fn together(whole: &Whole, file: &compose::File<'_>, found: &[Found], all: &mut 
                 }
                 (why, _, it) => {
                     let own =
-                        || "another line leads to the same PHP-FPM, and looptax cannot change that line".to_owned();
+                        || "another line uses the same PHP-FPM server, and looptax cannot change that line".to_owned();
                     *it = Some(Err(why.clone().unwrap_or_else(own)));
                 }
             }
@@ -229,7 +229,7 @@ fn share(project: &impl Project, found: &Found) -> Option<Result<(Share, String)
     let server = project.server(own, found)?;
     Some(server.and_then(|server| {
         if address.protocol == Protocol::Fastcgi && !found.is_of_a_proxy() {
-            return Err("the setting is not one of nginx's, so looptax does not know its effect".to_owned());
+            return Err("the setting is not an nginx setting, and looptax does not know its effect".to_owned());
         }
         let shared = shared(project, (own, server), address)?;
         may_be_written(found, &shared.0).map(|()| shared)
@@ -244,8 +244,8 @@ fn may_be_written(found: &Found, share: &Share) -> Result<(), String> {
         if role == Role::Url && (found.has_secrets() || found.address.as_ref().is_some_and(|it| it.password.is_some()))
         {
             return Err(format!(
-                "`{name}` contains the whole address and comes from {whose}: looptax cannot change `{name}` without \
-                 writing the secrets in the address into the container's own environment"
+                "`{name}` contains the whole address and comes from {whose}: looptax can change `{name}` only by \
+                 copying the address's secrets into the container's own environment"
             ));
         }
         if setting.joins == Joins::Apart {
@@ -257,7 +257,7 @@ fn may_be_written(found: &Found, share: &Share) -> Result<(), String> {
 
 fn shared(project: &impl Project, (own, server): (usize, usize), address: &Address) -> Result<(Share, String), String> {
     if own == server {
-        return Err("the address is that of the service itself".to_owned());
+        return Err("the address is the service's own address".to_owned());
     }
     let [of_own, of_server] = [own, server].map(|it| &project.containers()[it]);
     for it in [of_own, of_server] {
@@ -376,10 +376,9 @@ fn old_rules(project: &impl Project, server: usize, protocol: Protocol, folder: 
     let place = place.map_or(folder, String::as_str);
     let within = project.within(server);
     Some(format!(
-        "the existing data in `{place}` has its own pg_hba.conf, and that file, not POSTGRES_INITDB_ARGS, decides \
-         which users may log in over the socket: to see its rules, run `{within} sh -c 'grep ^local \
-         \"$PGDATA\"/pg_hba.conf'`; a rule with `trust` lets every program that can reach the socket log in as \
-         every role"
+        "the data in `{place}` already has a pg_hba.conf. That file, not POSTGRES_INITDB_ARGS, decides which users may \
+         log in over the socket; to see its rules, run `{within} sh -c 'grep ^local \"$PGDATA\"/pg_hba.conf'`; a rule \
+         with `trust` lets every program that can reach the socket log in as every role"
     ))
 }
 

@@ -128,7 +128,7 @@ impl Project for File<'_> {
         if volume.len() > LONGEST_NAME {
             return Some(format!("the name `{volume}` is too long for a volume"));
         }
-        self.volume(server, volume).map(|_| format!("the Pod has a volume `{volume}` already"))
+        self.volume(server, volume).map(|_| format!("the Pod already has a volume `{volume}`"))
     }
 
     fn may_take(&self, server: usize, volume: &str) -> Result<(), String> {
@@ -209,7 +209,7 @@ impl Project for File<'_> {
         let podman = format!(", or with Podman {volume}podman kube play --replace FILE");
         Named {
             is: format!("`{title}` is a container of the same Pod"),
-            volume: "an emptyDir volume that both mount",
+            volume: "an emptyDir volume that both containers mount",
             restart: format!("{how}{podman}; this recreates the Pod: `{title}` is down during that time"),
         }
     }

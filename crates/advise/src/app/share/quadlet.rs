@@ -55,7 +55,7 @@ impl<'a> Pair<'a> {
                 return Err(format!("`{}` is a template unit, which may start several containers", it.name));
             }
             if beside.contains(&drop_ins) {
-                return Err(format!("{drop_ins} in the same folder may override it"));
+                return Err(format!("{drop_ins} in the same folder may override the unit"));
             }
         }
         Ok(Self { units, lines, containers, beside })
@@ -103,7 +103,7 @@ impl Project for Pair<'_> {
         let host = found.address.as_ref()?.host.as_deref().unwrap_or("localhost");
         let name = self.units[SERVER].name;
         if is_loopback(host) {
-            let is_apart = || format!("the units do not show that `{host}` in one of them is {name}.container");
+            let is_apart = || format!("the units do not show whether `{host}` is {name}.container");
             return Some(if self.has_one_loopback() { Ok(SERVER) } else { Err(is_apart()) });
         }
         let mut names = self.all(SERVER, "NetworkAlias").chain([&*self.containers[SERVER].title]);
@@ -171,7 +171,7 @@ impl Project for Pair<'_> {
         let [own, server] = [own, server].map(|it| self.units[it].name);
         Named {
             is: format!("`{}` is the container of {server}.container", self.containers[SERVER].title),
-            volume: "a volume that both mount",
+            volume: "a volume that both containers mount",
             restart: format!(
                 "systemctl daemon-reload && systemctl restart {server}.service {own}.service (with --user if they are \
                  a user's): `{server}` is down during that time"

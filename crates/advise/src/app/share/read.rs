@@ -63,8 +63,8 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
         };
         if let (true, false, Some(elsewhere)) = (found.is_empty(), is_said, it.elsewhere) {
             let what = format!(
-                "`{}` gets variables through `{elsewhere}`, which looptax does not read: --containers changes only \
-                 the variables in its own `{}`",
+                "`{}` gets variables through `{elsewhere}`, which looptax does not read: --containers changes only the \
+                 variables in the container's own `{}`",
                 it.name, it.own
             );
             reading.problems.push(Problem { line: None, what });

@@ -126,8 +126,8 @@ pub(super) fn of_service(
                     }
                     Err(line) => {
                         let what = format!(
-                            "`{service}` takes variables from {from}, whose line {line} is not `NAME=value` in a form \
-                             that every reader understands"
+                            "`{service}` takes variables from {from}, whose line {line} is not a plain `NAME=value` \
+                             that all programs read alike"
                         );
                         given.problems.push(what);
                         continue;

@@ -75,9 +75,9 @@ pub(super) fn connections(whole: &Whole, source: &Source<'_>) -> (Vec<Found>, Ve
         let parts: Vec<_> = sites.filter_map(|it| whole.others().find(|part| part.0.words == it.1)).collect();
         if parts.is_empty() && has_fpm && image.as_deref().is_some_and(is_nginx) {
             let what = format!(
-                "`{service}` is nginx, and none of its configuration files is mounted as a single file from this \
-                 folder, so looptax cannot see whether it uses PHP-FPM; `docker compose exec {service} nginx -T` shows \
-                 it"
+                "`{service}` runs nginx, but mounts no configuration file as a single file from this folder: looptax \
+                 cannot see whether nginx uses PHP-FPM; `docker compose exec {service} nginx -T` shows nginx's \
+                 configuration"
             );
             problems.push(Problem { line: None, what });
         }
@@ -138,12 +138,12 @@ pub(super) fn listening(
     let (name, part, section) = &files[winner];
     let listen = has(section, "listen").unwrap_or_default();
     if listen != port.to_string() && !listen.ends_with(&format!(":{port}")) {
-        return Err(format!("according to {} the pool `{POOL}` listens on {listen}, not on port {port}", part.words));
+        return Err(format!("according to {}, the pool `{POOL}` listens on {listen}, not on port {port}", part.words));
     }
     if *name < LAST {
         return Err(format!(
-            "{} is read before the image's own {LAST}, which has `listen = {port}` in images from before \
-             2026-01-09, so looptax does not know which of the two applies: mount your file at \
+            "{} is read before the image's own {LAST}; in images from before 2026-01-09, {LAST} sets `listen = \
+             {port}`, and looptax does not know which of the two files applies: mount your file at \
              {POOLS}/zz-socket.conf",
             part.words
         ));
@@ -177,14 +177,14 @@ fn all_is_known(own: &Container, whole: &Whole) -> Result<(), String> {
     } else if let Some(mount) = own.mounts_at(SITES).find(|it| part_of(it, whole).is_none()) {
         let at = mount.target.as_deref().unwrap_or("an unknown path");
         format!(
-            "looptax does not read the files that are mounted at {at}: it reads only single files from the \
-            Compose file's folder"
+            "looptax does not read the files that are mounted at {at}, but only single files from the Compose file's \
+             folder"
         )
     } else {
         return Ok(());
     };
     Err(format!(
-        "looptax does not know what else `{title}` sends to PHP-FPM, since {why}; `docker compose exec {title} nginx \
-         -T` shows it"
+        "looptax does not know what else `{title}` sends to PHP-FPM, because {why}; `docker compose exec {title} nginx \
+         -T` shows nginx's configuration"
     ))
 }

@@ -76,7 +76,7 @@ pub(super) fn includes(text: &str) -> Option<Problem> {
     });
     let files: Vec<&str> = files.filter(|it| !is_theirs(it)).take(MOST_INCLUDES).collect();
     let what = format!(
-        "looptax does not follow `include` directives of nginx; pass an included file itself: {}",
+        "looptax does not follow nginx's `include` directives; pass each included file separately: {}",
         files.join(", ")
     );
     (!files.is_empty()).then_some(Problem { line: None, what })
@@ -135,7 +135,7 @@ fn pass(sink: &mut Sink<'_>, blocks: &[String], words: &[Range<usize>], upstream
         return;
     }
     let start = target.start + n_bytes;
-    let doubt = is_bare_name(own).then(|| format!("`{own}`, an upstream in another file or a host"));
+    let doubt = is_bare_name(own).then(|| format!("`{own}`, which is a host, or an upstream in another file"));
     sink.push(Behind {
         blocks: shown(blocks),
         directive: (*directive).to_owned(),

@@ -84,8 +84,8 @@ fn same_account(
                 Some(_) => point.with_next(system_is_asked(user)),
                 // The error is not from the server: looptax itself cannot continue the login.
                 None if why.code.is_empty() && other.code.is_empty() => point.with_next(
-                    "log in over the socket with the application's own driver, or with the server's own client: \
-                     they may support logins that looptax does not",
+                    "log in over the socket with the application's own driver, or with the server's own client: the \
+                     driver or the client may support a login that looptax does not support",
                 ),
                 None => point.with_next(
                     "check user, password (LOOPTAX_PASSWORD) and database: the server's message shows which is wrong",
@@ -137,9 +137,9 @@ pub const ASKS_SYSTEM_CODE: &str = "1698";
 /// Describes the next step if the server checks the user of the operating system.
 pub fn system_is_asked(user: &str) -> String {
     format!(
-        "the server asks the operating system who logs in as `{user}` (unix_socket, auth_socket), so a password does \
-         not help: only the system user of that name can log in, and only over the socket; the application needs a \
-         separate account with a password"
+        "for `{user}` the server checks the system user instead of a password (unix_socket, auth_socket): only the \
+         system user with the same name can log in, and only over the socket; the application needs a separate account \
+         with a password"
     )
 }
 
@@ -166,8 +166,7 @@ fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[My
         ("the anonymous account ''@'localhost' takes precedence".to_owned(), SocketRow::Absent)
     };
     let what = format!(
-        "`{}` logs in over TCP and would match localhost too, but {cause} over it; over the socket the server \
-         answers: {}",
+        "`{}` logs in over TCP and would also match localhost, but {cause}; over the socket the server answers: {}",
         tcp.account, why.words
     );
     let next = format!(
@@ -179,17 +178,17 @@ fn hidden_by_another(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[My
 }
 
 const RUN: &str = "Run as an administrator, with the client's password for …";
-const CHANGED: &str = "the account has another password or plugin, or demands TLS; a program that uses this account \
-                       today will then need the client's password";
-const MADE_OR_CHANGED: &str = "the account does not exist; or (if CREATE warns that it exists) the account has \
-                               another password or plugin, or demands TLS, and a program that uses this account \
-                               today needs the client's password after the ALTER";
+const CHANGED: &str = "the account has another password or plugin, or demands TLS; after the change, a program that \
+                       uses this account today needs the client's password";
+const MADE_OR_CHANGED: &str = "the account does not exist, has another password or plugin, or demands TLS; if CREATE \
+                               warns that the account exists, a program that uses this account today needs the \
+                               client's password after the ALTER";
 /// An explanation for the next step: MariaDB answers a login for a missing account as it would for an existing account.
 /// Which account it imitates depends on the name.
-const MADE_OR_ASKS_SYSTEM: &str = "the account does not exist (MariaDB may give the same answer in that case); or \
-                                   (if CREATE warns that it exists) the server asks the operating system which user \
-                                   logs in, and the ALTER makes the server accept a password as well; leave the \
-                                   ALTER out if CREATE does not warn";
+const MADE_OR_ASKS_SYSTEM: &str = "the account does not exist (MariaDB may then give the same answer), or the server \
+                                   asks the operating system which user logs in; if CREATE warns that the account \
+                                   exists, the ALTER makes the server accept a password as well; if CREATE does not \
+                                   warn, leave out the ALTER";
 const ASKS_SYSTEM: &str = "the server asks the operating system which user logs in, instead of a password";
 
 fn point(code: PointCode, outcome: Outcome, what: String) -> Point {
@@ -251,7 +250,7 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
         let what = format!("`{}` over TCP and over the socket, with the same rights", unix.account);
         point(PointCode::AccountSame, Outcome::Pass, what)
     } else {
-        let words = "two accounts with the same rights; change a password in both";
+        let words = "two accounts with the same rights; change a password in both accounts";
         note(PointCode::AccountDiffers, words.to_owned())
     }
 }
@@ -267,8 +266,8 @@ fn hidden_rows(
     let tables = lost.iter().take(MOST_TABLES);
     let shown = tables.map(|((schema, table), rights)| format!("{} on {schema}.{table}", list(rights)));
     let what = format!(
-        "{who}: over the socket it lacks {}, because of rows of another account that applies there ({}@'%', or the \
-         anonymous account)",
+        "{who}: over the socket the account lacks {}, because rows of another account apply to this login ({}@'%' or \
+         the anonymous account)",
         shown.collect::<Vec<_>>().join("; "),
         tcp.account.split('@').next().unwrap_or_default()
     );
@@ -288,10 +287,10 @@ fn hidden_rows(
 }
 
 /// The next step if the server refuses a database that the grants, as shown, allow.
-const HIDDEN_DATABASE: &str = "the account's own grants are complete, so a row of another account in mysql.db (for \
-                               any host, or the anonymous account) hides the database: as an administrator, look for \
-                               a row without rights whose pattern matches this database more exactly, or whose host \
-                               is localhost";
+const HIDDEN_DATABASE: &str = "the account's own grants are complete, so a row of another account in mysql.db hides \
+                               the database (an account for any host, or the anonymous account): as an administrator, \
+                               look for a row without rights that has the host localhost, or whose pattern matches \
+                               this database more exactly";
 
 /// Maximum number of tables that are listed, because there may be thousands.
 const MOST_TABLES: usize = 3;
@@ -302,8 +301,8 @@ fn doubtful(point: Point) -> Point {
     Point {
         outcome: Outcome::Unknown,
         what: format!(
-            "{}; this follows from the grants that the server shows, and rows of other accounts give further rights on \
-             the server",
+            "{}; looptax concludes this from the grants that the server shows, but rows of other accounts give further \
+             rights",
             point.what
         ),
         ..point
@@ -322,10 +321,10 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     let hidden = { missing.iter() }.find_map(|it| Some((it, unix.rights.hides(it)?)));
     if let Some((statement, row)) = hidden {
         return point(PointCode::RightsHidden, Outcome::Fail, what).with_next(format!(
-            "the account lacks `{}`, and such a grant would have no effect: while a role is in use, MySQL applies \
-             only the alphabetically first pattern that matches, which is `{row}`; as an administrator, grant the \
-             missing rights on `{row}` (which also grants them on everything else that matches `{row}`), or revoke \
-             the rights on `{row}`",
+            "the account lacks `{}`, but this grant would have no effect: while a role is in use, MySQL applies only \
+             one matching pattern, the alphabetically first, which is `{row}`; as an administrator, either grant the \
+             missing rights on `{row}` (this also applies to everything else that matches `{row}`), or revoke the \
+             rights on `{row}`",
             statement.replace(ACCOUNT, &unix.account)
         ));
     }
@@ -333,8 +332,8 @@ fn lacking(user: &str, who: &str, tcp: &MysqlLogin, unix: &MysqlLogin, missing: 
     let (name, host) = unix.account.rsplit_once('@').unwrap_or_default();
     if name.is_empty() && !user.is_empty() {
         let next = format!(
-            "on the socket the anonymous account ''@'{host}' takes precedence over yours; an account of your own \
-             for localhost takes precedence over the anonymous account. {RUN}"
+            "on the socket the anonymous account ''@'{host}' takes precedence over your account; an account for \
+             localhost with your user name takes precedence over the anonymous account. {RUN}"
         );
         // The new account takes precedence over 'user'@'%', because its host is more specific.
         let steps = twin(user, tcp, SocketRow::Unknown);
@@ -378,8 +377,8 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
     };
     let what = format!("{account} demands TLS ({kind}), on the socket too{driver}");
     let next = format!(
-        "allow this account's logins without TLS, which applies to {whom}, or use a driver that uses TLS on the \
-         socket too, and keep paying for TLS; run as an administrator"
+        "allow this account's logins without TLS (this applies to {whom}), or use a driver that uses TLS on the socket \
+         too (the cost of TLS then remains); run as an administrator"
     );
     let step = format!("ALTER USER {account} REQUIRE NONE;");
     let point = Point::new(Topic::Tls, PointCode::AccountDemandsTls, outcome, what, how);
@@ -400,10 +399,11 @@ fn cold_cache((tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]
             PointCode::PasswordCacheCold,
             Outcome::Unknown,
             format!(
-                "the account at '{host}' uses caching_sha2_password: with a cold cache some drivers fail over a \
-                 socket without TLS (Connector/J with sslMode=DISABLED, MariaDB Connector/J, MySqlConnector with \
-                 SslMode=None, Rust sqlx, Node mariadb before autumn 2025); this check's own login has warmed the \
-                 cache; over TCP without TLS such a login needs the server's public key (allowPublicKeyRetrieval)"
+                "the account at '{host}' uses caching_sha2_password: while the server's password cache is cold, some \
+                 drivers fail over a socket without TLS (Connector/J with sslMode=DISABLED, MariaDB Connector/J, \
+                 MySqlConnector with SslMode=None, Rust sqlx, Node mariadb before autumn 2025); the login of this \
+                 check has warmed the cache; over TCP without TLS, a login with a cold cache needs the server's public \
+                 key (allowPublicKeyRetrieval)"
             ),
             how,
         )
@@ -489,8 +489,8 @@ mod tests {
     #[test]
     fn an_account_for_any_host_that_the_socket_refuses_is_hidden_by_a_closer_one() {
         let tcp = login("app@%", &["GRANT SELECT ON `shop`.* TO `app`@`%`"]);
-        let words = "would match localhost too, but the anonymous account ''@'localhost', or 'app'@'localhost' with \
-                     another password, takes precedence over it";
+        let words = "would also match localhost, but the anonymous account ''@'localhost', or 'app'@'localhost' with \
+                     another password, takes precedence";
         check(&tcp, &refused(), Outcome::Fail, words);
         check(&tcp, &refused(), Outcome::Fail, "DROP USER ''@'localhost'");
         check(&tcp, &refused(), Outcome::Fail, "CREATE USER IF NOT EXISTS 'app'@'localhost'");
@@ -509,7 +509,7 @@ mod tests {
             refusal: Some(Refusal { words: "Access denied".to_owned(), code: ASKS_SYSTEM_CODE.to_owned() }),
             ..MysqlLogin::default()
         };
-        check(&asked(), &asked(), Outcome::Unknown, "a password does not help");
+        check(&asked(), &asked(), Outcome::Unknown, "only the system user with the same name can log in");
         check(&refused(), &refused(), Outcome::Unknown, "check user, password");
     }
 

@@ -211,8 +211,8 @@ impl Difference<'_> {
                 };
                 let (tcp, local) = (side(*tcp), side(*local));
                 format!(
-                    "in {path}, for {whose}: over TCP {tcp}, and over the socket {local}, so a login may end \
-                    differently"
+                    "in {path}, for {whose}: over TCP {tcp}, and over the socket {local}; so the result of a login may \
+                     differ"
                 )
             }
             Self::Long => format!("{path} has too many names to compare"),

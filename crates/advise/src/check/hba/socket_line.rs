@@ -45,13 +45,13 @@ impl Hba {
             || "just as over TCP today".to_owned(),
             |line| {
                 let line = line.numbered();
-                format!("although today a client over TCP with TLS is asked for a password by {line}")
+                format!("although today a client over TCP with TLS needs a password, because of {line}")
             },
         );
         format!(
             "; with this line the server asks no client for a password, {today}: every user of this machine who \
-             reaches the socket can log in as `{user}`; with scram-sha-256 instead of trust the server asks for a \
-             password, which the role must then have (ALTER ROLE \"{user}\" PASSWORD '…')"
+             reaches the socket can log in as `{user}`; if you write scram-sha-256 instead of trust, the server asks \
+             for a password, and the role must have a password (ALTER ROLE \"{user}\" PASSWORD '…')"
         )
     }
 
@@ -106,7 +106,7 @@ mod tests {
         let open = caution("host all all 127.0.0.1/32 trust");
         assert!(open.contains("just as over TCP today"), "{open}");
         let by_tls = caution("hostssl all all all scram-sha-256\nhost all all all trust");
-        let asked = "is asked for a password by line 1: hostssl all all all scram-sha-256";
+        let asked = "needs a password, because of line 1: hostssl all all all scram-sha-256";
         assert!(by_tls.contains(asked), "{by_tls}");
     }
 

@@ -10,8 +10,8 @@ use super::socket_line::quoted;
 
 /// The statement that makes the server read the file again.
 pub(super) const RELOAD: &str = "SELECT pg_reload_conf();";
-const PEERS: &str = "; clients that log in over the socket today as the system user of that name, without a password, \
-                     will then need a password too";
+const PEERS: &str = "; clients that now log in over the socket without a password (as the system user of the same \
+                     name) then need a password too";
 
 /// Makes the point about the line that decides a login over the socket, compared with TCP. `tcp` is the client's
 /// current address, and `system_user` the name of the user that the client runs as.
@@ -28,7 +28,8 @@ pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system
         let others = line.caution.as_deref().unwrap_or(others);
         point
             .with_next(format!(
-                "put this line above the others in {file}: with this line the client logs in as over TCP{others}"
+                "put this line above the others in {file}: with this line the client logs in over the socket as it \
+                 does over TCP{others}"
             ))
             .with_steps(StepPlace::HbaLine, [line.text])
             .with_steps(StepPlace::Sql, [RELOAD])
@@ -42,7 +43,7 @@ pub fn postgres_rules(hba: &Hba, database: &str, user: &str, tcp: IpAddr, system
     if is_unsure {
         let what = format!(
             "{shown} decides, unless an earlier line matches; looptax cannot tell, because an earlier line has roles, \
-             patterns or files, or looptax did not understand it"
+             patterns or files, or looptax did not understand that line"
         );
         return point(PointCode::HbaLineUnsure, Outcome::Unknown, what);
     }

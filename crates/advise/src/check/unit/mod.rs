@@ -34,7 +34,7 @@ pub fn unit_points(unit: &UnitSettings, socket: &str) -> Vec<Point> {
         let what = format!("`{line}` in the unit hides {socket} from its program");
         let is_temporary = line.starts_with("PrivateTmp") || line.starts_with("DynamicUser");
         let next = if is_temporary {
-            "configure the server to make its socket below /run, which both programs see".to_owned()
+            "configure the server to make its socket below /run, which the server and the client both see".to_owned()
         } else {
             format!(
                 "add BindPaths={folder} to the unit, or configure the server to make its socket in another \

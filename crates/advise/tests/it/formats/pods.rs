@@ -414,7 +414,7 @@ fn what_is_not_understood_is_left_to_people_with_the_reason() {
         ("", "args: [--socket=/x]", "", "", "may set the place of its socket"),
         ("<<: {a: b}", "", "", "", "not written in separate plain lines"),
         ("", "", "volumes: []", "", "the volumes of `the Pod`"),
-        ("", "", "volumes:\n- name: sockets-db\n  emptyDir: {}", "", "a volume `sockets-db` already"),
+        ("", "", "volumes:\n- name: sockets-db\n  emptyDir: {}", "", "already has a volume `sockets-db`"),
         ("env: [{name: WORDPRESS_DB_HOST, value: 127.0.0.1}]", "", "", "", "not on separate plain lines"),
         ("env:\n- name: WORDPRESS_DB_HOST\n  value: 127.0.0.1:3307", "", "", "", "port 3307"),
         ("", "", "", "---\na: {{ .Values.x }}\n", "helm template"),

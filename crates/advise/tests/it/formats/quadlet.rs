@@ -78,7 +78,7 @@ fn what_is_not_understood_is_left_to_people_with_the_reason() {
     for (own, server, beside, words) in [
         (&*loopback, SERVER, "", "the units do not show"),
         (OWN, &SERVER.replace("ContainerName=cache\n", ""), "", "is not a name of the container of cache.container"),
-        (OWN, SERVER, "cache.container.d", "may override it"),
+        (OWN, SERVER, "cache.container.d", "may override the unit"),
         (OWN, SERVER, "sockets-cache.volume", "sockets-cache.volume exists already"),
         (OWN, &SERVER.replace("Exec=redis", "Entrypoint=x\nExec=redis"), "", "`Entrypoint=`"),
         (OWN, &SERVER.replace("Exec=redis-server", "Exec=sh -c redis-server"), "", "another program"),

@@ -421,7 +421,7 @@ fn a_file_that_is_not_followed_is_said() {
         ("    env_file: ../a.env\n", &[], "not below the Compose file's folder"),
         ("    env_file: ${E}\n", &[], "not a plain path"),
         ("    env_file: [{path: a.env, format: raw}]\n", &[("a.env", ENV)], "not a plain path"),
-        ("    env_file: a.env\n", &[("a.env", "A=b\nREDIS_HOST\n")], "whose line 2 is not `NAME=value`"),
+        ("    env_file: a.env\n", &[("a.env", "A=b\nREDIS_HOST\n")], "whose line 2 is not a plain `NAME=value`"),
     ] {
         let reading = compose(app, "", files).read(None);
         let problems: Vec<String> = reading.problems.iter().map(ToString::to_string).collect();
@@ -487,7 +487,7 @@ fn what_others_may_take_stays_and_the_own_environment_wins() {
     // looptax never copies a whole address that is in a Secret.
     let url = "        envFrom: [{secretRef: {name: s}}]\n";
     let why = pod(url, &format!("{secret}---\n")).edited().unwrap_err();
-    assert!(why.contains("without writing the secrets"), "{why}");
+    assert!(why.contains("only by copying the address's secrets"), "{why}");
 }
 
 #[test]

@@ -125,7 +125,7 @@ pub(super) fn brief_facts(fd: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
 }
 
 /// Returns no facts, and makes no system call.
-#[expect(clippy::unnecessary_wraps, reason = "it is in the place of the others, which ask")]
+#[expect(clippy::unnecessary_wraps, reason = "the functions that this function replaces may fail")]
 pub(super) fn no_facts(_: BorrowedFd<'_>) -> Result<LinkFacts, Errno> {
     Ok(LinkFacts {
         family: Family::Other(0),

@@ -141,8 +141,8 @@ fn words(why: Why, protocol: Protocol) -> String {
             format!("the listening process belongs to {}, which is neither root nor you", accounts::named(uid))
         }
         Why::Program(uid) => format!(
-            "the listening process belongs to {}, and its program is not a known {} server, or the program's file \
-             belongs to that account",
+            "the listening process belongs to {}; its program is not a known {} server, or the program's file belongs \
+             to the same account",
             accounts::named(uid),
             protocol.title()
         ),

@@ -36,9 +36,9 @@ pub(super) fn ended(path: &Path, written: &Written, missing: Missing, args: &Cap
     line(
         written.n_unknown > 0 && !args.with_logins,
         format!(
-            "{} were left out because they may belong to a login. These bytes are from connections whose protocol \
-             looptax does not follow, from connections that began before the capture (until their second request), \
-             or come after missing bytes",
+            "{} were left out because they may belong to a login. These bytes belong to connections whose protocol \
+             looptax does not follow, belong to connections that began before the capture (until their second \
+             request), or come after missing bytes",
             counted(written.n_unknown, "byte")
         ),
     );

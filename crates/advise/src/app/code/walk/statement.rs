@@ -111,7 +111,7 @@ impl Walk<'_> {
         let n_tokens = n_tokens + n_of_type;
         let mut slot = self.slot(path, key);
         if n_of_type > 0 && self.language == Language::Python && self.is_indented() {
-            slot.doubt = Some("the default of a field of a class".to_owned());
+            slot.doubt = Some("the default value of a class's field".to_owned());
         }
         if self.word(n_tokens) == "=" {
             self.at += n_tokens + 1;

@@ -20,7 +20,7 @@ const MOST_TOLD: u64 = 5;
 /// The file extension of reports in a folder.
 const ENDING: &str = "jsonl";
 
-const HINT: &str = "pass --from a file of JSON lines, a folder with such files (.jsonl), or -";
+const HINT: &str = "after --from, write a file of JSON lines, a folder with such files (.jsonl), or -";
 
 /// The result of sending, and the exit code: [`Exit::No`] if a file was not a report, or was refused.
 pub(super) type Sent = (Reported, Exit);

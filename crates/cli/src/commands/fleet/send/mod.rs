@@ -93,8 +93,8 @@ pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> 
     };
     if !seen.sees_all {
         reported.notes.push(
-            "looptax cannot inspect processes of other users, so their clients are missing in this report; run \
-                looptax as root to include them"
+            "looptax cannot inspect processes of other users, so this report does not have the clients among these \
+             processes; run looptax as root to include them"
                 .to_owned(),
         );
     }
