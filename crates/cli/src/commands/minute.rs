@@ -29,7 +29,7 @@ use crate::terminal::{self, Terminal, claim};
 const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
 
 /// Runs `looptax` without a command.
-#[allow(clippy::disallowed_methods, reason = "what the user waits, not a measurement")]
+#[allow(clippy::disallowed_methods, reason = "the time that the user waits, not a measurement")]
 pub(crate) fn run(args: &BareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let result = args.result();
     let is_text = !results::announce(&result)?.is_printed();
@@ -113,8 +113,8 @@ fn next(
         }
         Some((kind, Step::LeftOut)) => {
             let why = format!(
-                "the half minute was over before looptax could measure this server; measure it with looptax compare \
-                private:{kind}"
+                "the time limit of half a minute was over before looptax could measure this server; to measure this \
+                 server: looptax compare private:{kind}"
             );
             pieces.not_measured(kind.name(), &why)
         }
