@@ -284,7 +284,7 @@ pub(crate) enum ColorWhen {
 
 /// Options of `compare`.
 #[derive(Debug, Clone, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
+#[expect(clippy::struct_excessive_bools, reason = "each of these fields is an option of the command line")]
 pub(crate) struct CompareArgs {
     /// Servers: private:KIND, echo, or the URL of a running server.
     ///

@@ -61,7 +61,7 @@ pub(crate) fn tell_of_another_folder(terminal: Terminal) {
         && named != taken
     {
         terminal.words(&format!(
-            "another user can write in {}, so looptax uses the records and journals in {} instead\n",
+            "another user can write to {}, so looptax uses the records and journals in {} instead\n",
             named.display(),
             taken.display()
         ));

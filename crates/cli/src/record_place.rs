@@ -107,8 +107,8 @@ fn run_folder(id: &str, terminal: Terminal) -> Option<RunFolder> {
     };
     let place = temporary_path(id);
     terminal.words(&format!(
-        "{why}: looptax writes the record to {} and does not remember the run. To write the record elsewhere, use -o; \
-         to keep both elsewhere, set XDG_DATA_HOME\n",
+        "{why}: looptax writes the record to {}, but does not remember the run. To write the record to another file, \
+         use -o; to keep all records and the list of runs in another folder, set XDG_DATA_HOME\n",
         place.display()
     ));
     None

@@ -100,7 +100,7 @@ pub(crate) fn require_proc(what: &str) -> Result<(), Failure> {
     }
     Err(Failure::usage(
         format!("/proc is not mounted; it is needed for {what}"),
-        "run `mount -t proc proc /proc` as root, or use the container's option for it",
+        "run `mount -t proc proc /proc` as root, or start the container with /proc mounted",
     ))
 }
 
@@ -141,7 +141,7 @@ pub(crate) fn require_measurable() -> Result<(), Failure> {
     }
     Err(Failure::usage(
         "/dev/null is missing, and the programs that a run starts need it",
-        "run `mount --rbind /dev ROOT/dev` before you enter this root folder, or use the container's option for it",
+        "run `mount --rbind /dev ROOT/dev` before you enter this root folder, or start the container with /dev mounted",
     ))
 }
 

@@ -59,7 +59,7 @@ pub fn contribution(records: &[&Record]) -> Result<(Contribution, usize), Contri
 /// # Panics
 /// Never: serialization fails only for maps whose keys are not texts, and there are none.
 pub fn contribution_line(of: &Contribution) -> String {
-    serde_json::to_string(of).expect("all of it can be JSON")
+    serde_json::to_string(of).expect("a contribution can always be written as JSON")
 }
 
 /// Parses the text that [`contribution_line`] returns; any other text is an error.

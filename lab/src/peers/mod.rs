@@ -48,7 +48,7 @@ const N_DIALS: u32 = 2_000;
 
 /// The options of the comparison.
 #[derive(Debug, Clone, clap::Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
+#[expect(clippy::struct_excessive_bools, reason = "each of these fields is an option of the command line")]
 pub(crate) struct Options {
     /// Names of cases; all if none is given
     #[arg(value_name = "CASE")]

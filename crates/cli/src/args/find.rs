@@ -8,7 +8,7 @@ use super::JsonArgs;
 
 /// Options of `find`.
 #[derive(Debug, Clone, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
+#[expect(clippy::struct_excessive_bools, reason = "each of these fields is an option of the command line")]
 pub(crate) struct FindArgs {
     /// Take one snapshot, without rates.
     ///

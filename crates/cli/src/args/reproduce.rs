@@ -11,7 +11,7 @@ use super::JsonArgs;
 
 /// Options of `reproduce`.
 #[derive(Debug, Clone, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
+#[expect(clippy::struct_excessive_bools, reason = "each of these fields is an option of the command line")]
 pub(crate) struct ReproduceArgs {
     /// Name of a published comparison, or all.
     #[arg(value_name = "NAME", required = true, value_parser = names())]

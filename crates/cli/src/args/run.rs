@@ -59,7 +59,7 @@ pub(crate) struct MovingArgs {
 
 /// Options of `run`.
 #[derive(Debug, Clone, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
+#[expect(clippy::struct_excessive_bools, reason = "each of these fields is an option of the command line")]
 pub(crate) struct RunArgs {
     #[command(flatten)]
     pub(crate) moving: MovingArgs,

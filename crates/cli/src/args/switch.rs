@@ -16,7 +16,7 @@ pub(crate) const SWITCH_EXIT_CODES: &str = "Exit codes: 0 moved and proved, or n
 
 /// Options of `switch`.
 #[derive(Debug, Clone, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
+#[expect(clippy::struct_excessive_bools, reason = "each of these fields is an option of the command line")]
 pub(crate) struct SwitchArgs {
     /// The application's configuration file.
     ///

@@ -10,7 +10,7 @@ use super::{MovingArgs, ResultArgs, TurnArgs};
 
 /// Options of `trial`.
 #[derive(Debug, Clone, Args)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
+#[expect(clippy::struct_excessive_bools, reason = "each of these fields is an option of the command line")]
 pub(crate) struct TrialArgs {
     /// Try private copies of this nginx site and its PHP-FPM.
     ///

@@ -113,8 +113,8 @@ fn next(
         }
         Some((kind, Step::LeftOut)) => {
             let why = format!(
-                "the half minute was over before looptax could measure this server; measure it with looptax compare \
-                private:{kind}"
+                "the time limit of half a minute was over before looptax could measure this server; to measure this \
+                 server: looptax compare private:{kind}"
             );
             pieces.not_measured(kind.name(), &why)
         }

@@ -78,7 +78,7 @@ fn view(names: &[String], args: &ShowArgs, terminal: Terminal) -> Result<Exit, F
     let is_data = args.json.path().is_some() || args.formats.is_any();
     if is_data && records.len() > 1 {
         return Err(Failure::usage(
-            "--json and the formats work with only one run",
+            "--json and the options for other formats accept only one run",
             "--html shows several runs on one page",
         ));
     }

@@ -135,8 +135,12 @@ fn spec(args: &CompareArgs) -> Result<Spec, Failure> {
 }
 
 fn rate(words: &[String]) -> Result<Option<f64>, Failure> {
-    let wrong =
-        || Failure::usage("--rate of a storm has to be one number of connects per second", "for example --rate 2000/s");
+    let wrong = || {
+        Failure::usage(
+            "for a storm, --rate has to be a single number, in connects per second",
+            "for example --rate 2000/s",
+        )
+    };
     match words {
         [] => Ok(None),
         [word] => Ok(Some(typed::rate(word).filter(|it| (1.0..=1e6).contains(it)).ok_or_else(wrong)?)),
@@ -177,13 +181,13 @@ fn refuse_others(args: &CompareArgs) -> Result<(), Failure> {
 fn plan(spec: &Spec) -> String {
     let sizes: Vec<String> = spec.connections.iter().map(u32::to_string).collect();
     let stalled = if spec.stall > Duration::ZERO {
-        format!(" while looptax stops the server for {} ms", spec.stall.as_millis())
+        format!("; looptax stops the server for {} ms in each storm", spec.stall.as_millis())
     } else {
         String::new()
     };
     format!(
-        "plan: {} storms over each arm with {} connections, which connect in the same way as {}{stalled}; then \
-            looptax searches for the smallest queue with which no connection fails",
+        "plan: {} storms over each arm with {} connections; looptax connects like {}{stalled}; then looptax searches \
+         for the smallest queue with which no connection fails",
         spec.n_storms,
         sizes.join(", "),
         spec.client.library()

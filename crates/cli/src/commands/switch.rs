@@ -27,7 +27,7 @@ use doing::{Doing, kept, named};
 use times::Times;
 
 const TIMES_CAVEAT: &str = "these times also include everything else that changed on the machine between the two \
-    measurements; `looptax trial` measures both transports in turns";
+    measurements; `looptax trial` measures the two transports alternately";
 
 /// Runs `switch`.
 pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
@@ -124,7 +124,8 @@ impl Doing<'_> {
             let reload = self.reload(&subject);
             if reload.is_none() && has_remark(&switched, FileRemarkCode::JoinsGroup) {
                 return Err(Failure::usage(
-                    "the application has to be restarted: it joins a group, which takes effect only at its start",
+                    "the application has to be restarted, because a new group takes effect only when the application \
+                     starts",
                     "pass the command that restarts the application: --reload COMMAND",
                 ));
             }
@@ -166,8 +167,8 @@ impl Doing<'_> {
             }
             None if is_needed => {
                 return Err(Failure::usage(
-                    "only a page can prove this move: a web server's connections to its upstream last a millisecond \
-                     and have no login",
+                    "only a page can prove this move, because a web server's connections to its upstream last only a \
+                     millisecond and have no login",
                     "pass a page that is generated each time: --url http://127.0.0.1/",
                 ));
             }
@@ -199,8 +200,8 @@ impl Doing<'_> {
     fn refuse_while_busy(self) -> Result<(), Failure> {
         if !self.args.patch && !self.args.dry_run && kept()?.is_busy() {
             return Err(Failure::usage(
-                "another looptax switch is running, and would mistake the logins of this switch for logins of its \
-                    application",
+                "another looptax switch is running: it watches the logins of one application, and would mistake the \
+                 logins of this switch for logins of that application",
                 "wait until the other switch has ended",
             ));
         }
@@ -352,8 +353,8 @@ impl Doing<'_> {
         let words: Vec<String> = match &diff {
             Ok(diff) if diff.hops.is_empty() => {
                 vec![
-                    "no comparison with the requests before the move: looptax does not see which requests after the \
-                     move are from the same program"
+                    "no comparison with the requests before the move: looptax does not see which requests before and \
+                     after the move are from the same program"
                         .to_owned(),
                 ]
             }

@@ -70,7 +70,8 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
         let time = args.time.unwrap_or(SAVED);
         terminal.words(&format!("counting for {} s; Ctrl-C ends the count earlier\n", time.as_secs()));
         let Some(watched) = watch.look_for(time, &stop)? else {
-            terminal.words(&format!("ended before {LEAST_LOOKS} snapshots: looptax saved and replaced nothing\n"));
+            terminal
+                .words(&format!("ended before {LEAST_LOOKS} snapshots: looptax saved nothing, and replaced no file\n"));
             return Ok(Exit::Interrupted);
         };
         place.save(&watched)?;
@@ -121,7 +122,7 @@ fn place(word: &str, outputs: Outputs) -> Result<Place, Failure> {
     }
     let path = saved_watch(word).ok_or_else(|| {
         Failure::usage(
-            "looptax has no place for the count: neither XDG_DATA_HOME nor HOME is set",
+            "looptax has no folder in which it can save the count: neither XDG_DATA_HOME nor HOME is set",
             "pass a file: --save ./before.json",
         )
     })?;

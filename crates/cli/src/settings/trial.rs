@@ -236,7 +236,7 @@ pub(crate) fn plan(ask: &Ask, stays: &[String], copies: &[String]) -> String {
     for server in &ask.servers {
         let from: Vec<String> = server.from.iter().map(ToString::to_string).collect();
         let to = moving_to(server);
-        let _ = writeln!(text, "  connections to {} at {}: TCP and {to}, in turns", server.kind, from.join(" and "));
+        let _ = writeln!(text, "  connections to {} at {}: alternately TCP and {to}", server.kind, from.join(" and "));
     }
     for words in stays {
         let _ = writeln!(text, "  {words}");
@@ -262,8 +262,8 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
         return String::new();
     };
     if comparison.is_slower_by_supervisor() {
-        return "inconclusive: the pages are so short that looptax's own part is more than the socket could save; \
-            rely on the line `without looptax`; --precise narrows the interval in that line\n"
+        return "inconclusive: the pages are short, and looptax itself takes more time than the socket could save. Rely \
+                on the line `without looptax`; --precise narrows the interval in that line\n"
             .to_owned();
     }
     let switch = "`looptax switch FILE` changes the application's configuration, and puts the old file back unless \
@@ -274,8 +274,8 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
         (Verdict::Invalid, _) => String::new(),
         // The cost of moving the connections is larger than what a short page gains.
         _ if costs_by_configuration(comparison) => format!(
-            "not worth it under looptax, because moving a connection takes looptax more time than the socket saves on \
-             these pages. Without looptax, TCP costs something, and {switch}\n"
+            "not worth it under looptax: on these pages, the socket saves less time than looptax needs to move a \
+             connection. Without looptax, TCP costs something, and {switch}\n"
         ),
         (Verdict::Difference, _) => "not worth it: the application is slower over the socket\n".to_owned(),
         (Verdict::Negligible | Verdict::Equivalent, _) => {

@@ -162,8 +162,8 @@ fn replanned_words(replanned: &Replanned) -> String {
     let warning = if n < need { format!("; an interval needs {need} epochs") } else { String::new() };
     let all = minutes(replanned.all_take);
     format!(
-        "{grow}: {n} epoch{s} of at most {planned_n} fit into the planned {planned}{warning}; --fixed {planned_n} \
-         measures all epochs in about {all}\n"
+        "{grow}: {n} epoch{s} instead of up to {planned_n}, to keep to the planned {planned}{warning}; --fixed \
+         {planned_n} measures all epochs in about {all}\n"
     )
 }
 
@@ -186,8 +186,8 @@ mod tests {
         let words = replanned_words(&replanned(6));
         assert_eq!(
             words,
-            "answers take long, so looptax makes slices 300 ms long instead of 50 ms: 6 epochs of at most 40 fit \
-             into the planned 20 s; --fixed 40 measures all epochs in about 2 min\n"
+            "answers take long, so looptax makes slices 300 ms long instead of 50 ms: 6 epochs instead of up to 40, to \
+             keep to the planned 20 s; --fixed 40 measures all epochs in about 2 min\n"
         );
         assert!(replanned_words(&replanned(5)).contains("an interval needs 6 epochs"));
         let all = replanned_words(&replanned(40));

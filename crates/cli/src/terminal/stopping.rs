@@ -18,8 +18,8 @@ pub(crate) fn say_stopping() {
     } else if waiting::is_kept() {
         "stopping: looptax first puts the old files back"
     } else {
-        "stopping: looptax ends everything that it started, in order; a second Ctrl-C ends everything immediately \
-            and also leaves nothing behind"
+        "stopping: looptax ends everything that it started, in order; a second Ctrl-C ends everything immediately, and \
+         even then nothing is left behind"
     };
     let _ = writeln!(io::stderr().lock(), "\n{words}");
 }

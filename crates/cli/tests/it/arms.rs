@@ -169,7 +169,7 @@ fn a_socket_in_a_shared_folder_is_reached_from_another_namespace() {
             panic!("two arms");
         };
         assert!(text(&unix["endpoint"]).starts_with("/mnt/s"), "{unix}");
-        assert!(text(&unix["endpoint"]).contains("another network and mount namespace"));
+        assert!(text(&unix["endpoint"]).contains("another network namespace and another mount namespace"));
         assert_eq!(unix["proof"]["family"], "AF_UNIX");
         assert_eq!((&unix["verified"], &tcp["verified"]), (&true.into(), &true.into()));
         scratch.check_nothing_left();

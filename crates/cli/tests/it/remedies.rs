@@ -84,5 +84,5 @@ fn it_is_asked_of_one_server_and_over_tcp() {
     let two = ["private:redis", "--remedies", "--workload", "get,set"];
     check_refused(&two, &["--remedies works only with one workload", "hint:"]);
     let over_unix = ["echo", "--remedies", "--baseline", "unix"];
-    check_refused(&over_unix, &["`unix` is itself a remedy", "use today with --baseline"]);
+    check_refused(&over_unix, &["`unix` is itself a remedy", "to name the transport that programs use today"]);
 }

@@ -238,7 +238,7 @@ fn what_a_url_says_of_tls_and_its_socket_goes_with_the_options() {
     let url = "postgres://u@127.0.0.1:1/d?sslmode=disable";
     let words = ["`sslmode=disable` in the URL forbids TLS"];
     refused(&[url, "--arms", "unix,tls"], &words);
-    let words = ["has the socket /a, but --socket has /b", "leave out the socket"];
+    let words = ["names the socket /a, but --socket names /b", "leave out the socket"];
     refused(&["mysql://127.0.0.1:1?socket=/a", "--socket", "/b"], &words);
 }
 

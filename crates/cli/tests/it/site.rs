@@ -151,7 +151,10 @@ fn a_pooler_pools_as_it_is_told() {
         check_refused(&old, &["keeps prepared statements", "--protocol text"]);
     }
     check_refused(&["echo", "--pool-mode", "transaction"], &["a pooler that looptax starts"]);
-    check_refused(&["private:pgpool", "--pool-mode", "transaction"], &["Pgpool-II does not pool by transaction"]);
+    check_refused(
+        &["private:pgpool", "--pool-mode", "transaction"],
+        &["Pgpool-II does not have the pool mode transaction"],
+    );
 }
 
 #[test]

@@ -231,15 +231,16 @@ fn a_number_of_epochs_that_gives_no_verdict_is_told_before_measuring() {
     };
     let short = plan("17");
     for words in [
-        "judged by 5 of 17 epochs at most, those without the sampler",
-        "warning: only 5 of these 17 epochs are without the sampler, but a verdict needs 6: pass --fixed 18 to get one",
+        "judged by 5 of at most 17 epochs (only the epochs without the sampler count)",
+        "warning: only 5 of these 17 epochs are without the sampler, but a verdict needs 6: pass --fixed 18 to get a \
+         verdict",
     ] {
         assert!(short.contains(words), "no {words:?} in\n{short}");
     }
     let enough = plan("18");
-    assert!(enough.contains("judged by 6 of 18 epochs"), "{enough}");
+    assert!(enough.contains("judged by 6 of at most 18 epochs"), "{enough}");
     assert!(!enough.contains("warning"), "{enough}");
-    assert!(plan("1s").contains("pass --fixed 18 to get one"));
+    assert!(plan("1s").contains("pass --fixed 18 to get a verdict"));
 }
 
 /// Checks that `why` refuses these arguments, with these words.

@@ -137,7 +137,7 @@ pub(crate) fn choose(asked: &[Arm], spec: &TargetSpec, machine: &Machine) -> Res
         format!("{} cannot be compared over these arms: {}", spec.name(), why.join("; ")),
         match spec {
             TargetSpec::Running(running) if running.tls.is_some() => {
-                "pass --arms unix,tls, which compares the socket with TCP with TLS"
+                "pass --arms unix,tls to compare the Unix socket with TLS over TCP"
             }
             _ => "`looptax help targets` lists the arms; unix and tcp are always available",
         },
@@ -148,8 +148,8 @@ pub(crate) fn choose(asked: &[Arm], spec: &TargetSpec, machine: &Machine) -> Res
 fn not_of(arm: Arm, spec: &TargetSpec) -> Option<String> {
     let why = match spec {
         _ if arm.second_hop().is_some() != spec.kind().is_pooler() => Some(
-            "an arm through a pooler has two hops (unix+unix, tcp+unix, unix+tcp, tcp+tcp), every other arm \
-                has one hop",
+            "an arm through a pooler has two hops (unix+unix, tcp+unix, unix+tcp, tcp+tcp); every other arm has one \
+             hop",
         ),
         TargetSpec::Private(kind) => not_of_private(arm, *kind),
         TargetSpec::Running(running) => match (&running.tls, &running.no_tls) {
@@ -180,7 +180,7 @@ fn not_of_running(arm: Arm, protocol: Protocol) -> Option<&'static str> {
         | (Arm::Tls, Protocol::Mysql | Protocol::Postgres)
         | (Arm::TlsUnix, Protocol::Mysql) => None,
         (Arm::Tls, Protocol::Mongodb) => Some("looptax does not support TLS with MongoDB"),
-        (Arm::Tls, _) => Some("the server's TLS has a separate port: pass its address as rediss://…"),
+        (Arm::Tls, _) => Some("the server accepts TLS on a separate port: pass the address of this port as rediss://…"),
         (Arm::Tcp6, _) => {
             Some("looptax measures a running server at the address in the URL: write [::1] as the URL's host")
         }
@@ -198,7 +198,7 @@ fn ipv6() -> Result<(), String> {
 
 fn no_network(error: &Failure, had_right: bool) -> String {
     let next = if had_right {
-        "the kernel, or the sandbox around looptax, forbids such namespaces"
+        "the kernel, or the sandbox around looptax, forbids network namespaces"
     } else {
         "run looptax as root, or allow user namespaces for all users (sysctl kernel.unprivileged_userns_clone, \
          user.max_user_namespaces, kernel.apparmor_restrict_unprivileged_userns)"

@@ -59,10 +59,11 @@ impl Explain for NotMoved {
         let hint = match self {
             Self::Stayed { .. } => "`looptax run --dry-run --verbose` shows more about the server's port and socket",
             Self::Died => {
-                "another program ended looptax's process looptax-beside; looptax concludes nothing from this run"
+                "another program ended looptax-beside, which is a process of looptax; looptax concludes nothing from \
+                 this run"
             }
             Self::Uncounted { .. } => {
-                "looptax concludes nothing from this run; please report this error, which is a bug of looptax"
+                "looptax concludes nothing from this run; this is a bug in looptax, please report it"
             }
         };
         Some(hint.to_owned())

@@ -199,7 +199,9 @@ impl TargetArms {
         match arm {
             Arm::Proxy => Some(publish::program_name()),
             Arm::Nat => Some("address translation by nftables"),
-            _ => self.sidecar(arm).map(|_| "a folder shared with another network and mount namespace"),
+            _ => self
+                .sidecar(arm)
+                .map(|_| "a folder that is shared with another network namespace and another mount namespace"),
         }
     }
 

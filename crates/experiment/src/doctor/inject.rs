@@ -48,7 +48,7 @@ pub(super) fn all(check: &mut Bench<'_>, arm: Arm) -> Result<Vec<DoctorResult>, 
 }
 
 fn not_judged(arm: Arm) -> DoctorResult {
-    let why = "needs real-time priority, with which both ends of a connection run in turns: run looptax as root, or \
+    let why = "needs real-time priority, so that the two ends of a connection run alternately: run looptax as root, or \
         give the program CAP_SYS_NICE";
     DoctorResult::Inject(InjectCheck {
         arm: arm.name().to_owned(),
@@ -120,7 +120,7 @@ fn scheduled_normally(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<Inj
 
 fn one(check: &mut Bench<'_>, delay: &Delay, idx: u32, what: &str) -> Result<Option<OneRun>, Failure> {
     let (arm, percent) = (delay.arm, 100.0 * delay.part);
-    check.say(&format!("{arm} with {percent:.0} % of delay, {what}"));
+    check.say(&format!("{arm} with a delay of {percent:.0} % of a request, {what}"));
     check.one([arm, arm], Some(delay.ns as u64), SLICE, delay.first + u64::from(idx))
 }
 

@@ -120,8 +120,9 @@ fn check(settings: &Experiment, exec: &Exec) -> Result<(), Failure> {
         };
         if protocol == Protocol::Memcached {
             return Err(Failure::usage(
-                "looptax cannot compare whole commands on memcached, because each arm has its own processes",
-                "use --workload get, set or mixed; or commands that have their own servers, without a target",
+                "looptax cannot compare whole commands on memcached, because each arm has separate memcached processes",
+                "use --workload get, set or mixed; or leave out the target, and pass commands that connect to their \
+                 own servers",
             ));
         }
         check_tool(exec, protocol, &spec.name())?;
@@ -151,8 +152,8 @@ fn lines(settings: &Experiment, exec: &Exec) -> Vec<String> {
         Given::Template(template) => vec![
             format!("whole runs of: {}", joined(&without_passwords(&template.words))),
             format!(
-                "looptax replaces {{transport}} with each arm's address and account, as options of that tool, \
-                 without TLS; the password is passed {}",
+                "looptax replaces {{transport}} with the tool's options for each arm's address and account, without \
+                 TLS; the password is passed {}",
                 template.tool.password_way()
             ),
         ],
@@ -162,8 +163,8 @@ fn lines(settings: &Experiment, exec: &Exec) -> Vec<String> {
         ],
     };
     lines.push(format!(
-        "{baseline} against {other}, nothing pinned: {}, each epoch with four runs in random order, after one run \
-         over each arm that does not count; a run may take at most {}",
+        "{baseline} against {other}, nothing pinned: {}; each epoch has four runs in random order; one run over each \
+         arm before the first epoch does not count; a run may take at most {}",
         how_many(settings),
         minutes(exec.timeout)
     ));

@@ -215,8 +215,8 @@ pub(crate) fn ending_of(contrast: &ContrastRun, cut_short_alpha: f64, failure: O
 /// Returns the requested placement with a description of what it does.
 pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
     let real = match placement {
-        Placement::Same => "both ends of a connection pinned to one core, drawn again each epoch",
-        Placement::Split => "the two ends pinned to different cores, drawn again each epoch",
+        Placement::Same => "both ends of a connection pinned to one core, which looptax picks at random for each epoch",
+        Placement::Split => "the two ends pinned to different cores, which looptax picks at random for each epoch",
         Placement::Free => "nothing pinned",
         Placement::ClientPinned => "client threads pinned, the server's threads not pinned",
     };
@@ -229,10 +229,10 @@ pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::
     if raw.epochs.iter().any(|it| it.follows.is_some()) {
         let slices = || raw.epochs.iter().flat_map(|epoch| epoch.slices.iter().map(move |slice| (epoch, slice)));
         let n_there = slices().filter(|(epoch, slice)| epoch.is_in_place(slice)).count();
-        let where_to = if placement == Placement::Same { "on the core" } else { "on another core than the one" };
+        let where_to = if placement == Placement::Same { "on the core" } else { "on a different core from the core" };
         let real = format!(
-            "the client runs {where_to} that the server's thread ran on last; {n_there} of {} slices kept to this, and \
-             the others do not count",
+            "the client runs {where_to} on which the server's thread last ran; this was so in {n_there} of {} slices, \
+             and only these slices count",
             slices().count()
         );
         return Some(record::PlacementUsed { asked: placement, real });
@@ -250,10 +250,11 @@ pub(crate) fn placement_for(workload: &Workload, placement: Placement) -> record
     let used = placement_used(placement);
     let real = match (workload, placement) {
         (Workload::Connect, Placement::Same) => {
-            "all clients and all threads of the server pinned to one core, drawn again each epoch"
+            "all clients and all threads of the server pinned to one core, which looptax picks at random for each epoch"
         }
         (Workload::Connect, Placement::Split) => {
-            "all threads of the server pinned to one core, the clients to others, drawn again each epoch"
+            "all threads of the server pinned to one core, all clients to other cores; looptax picks these cores at \
+             random for each epoch"
         }
         _ => return used,
     };

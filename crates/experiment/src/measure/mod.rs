@@ -72,7 +72,7 @@ fn scene(target: &Target, case: &Case) -> Scene {
         news: match case.doing {
             Doing::Judge if case.load.needs_capacity() => "measuring the capacity of the slower arm".to_owned(),
             Doing::Judge => "connecting, then warming up".to_owned(),
-            Doing::Glimpse(length) => format!("a glimpse of {}, not judged", plan::minutes(length)),
+            Doing::Glimpse(length) => format!("a glimpse of {}, without a verdict", plan::minutes(length)),
         },
         unit: Unit::Requests,
         processes: target.processes(&case.arms),

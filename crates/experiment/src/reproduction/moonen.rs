@@ -39,14 +39,14 @@ fn say_smaller(part: &mut ReproductionPart, stream_bytes: u64, messages: u64) {
     let share = |all: u64, published: u64| 100.0 * all as f64 / (2 * published) as f64;
     if let Some(bytes) = streamed {
         part.smaller.push(format!(
-            "streamed {:.1} GB over both transports together instead of 100 on each ({:.0} %)",
+            "streamed {:.1} GB over the two transports in total, instead of 100 GB over each ({:.0} %)",
             bytes as f64 / 1e9,
             share(bytes, stream_bytes)
         ));
     }
     if let Some(row) = sent {
         part.smaller.push(format!(
-            "sent {} messages over both transports together instead of 100 million on each ({:.2} %)",
+            "sent {} messages over the two transports in total, instead of 100 million over each ({:.2} %)",
             row.proof.requests,
             share(row.proof.requests, messages)
         ));

@@ -30,8 +30,8 @@ pub fn text(parts: &[Part], amounts: &Amounts, folder: &Path) -> String {
     }
     let _ = writeln!(
         text,
-        "  at most {} of measuring, plus the time to start and fill servers; looptax ends a comparison that takes \
-         longer than its time; looptax writes records to {}",
+        "  at most {} of measuring, plus the time to start and fill servers; looptax ends a comparison that exceeds \
+         its planned time; looptax writes records to {}",
         minutes(most),
         folder.display()
     );

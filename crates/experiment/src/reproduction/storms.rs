@@ -18,7 +18,7 @@ use crate::storm;
 /// Describes the work, and returns its longest time.
 pub(crate) fn extra_work(publication: &Publication) -> (&'static str, Duration) {
     let budgets = publication.storms.iter().map(|it| Duration::from_secs(it.budget_s));
-    ("many connections at the same time, over the socket and over TCP in turns", budgets.sum())
+    ("many connections at the same time, alternately over the socket and over TCP", budgets.sum())
 }
 
 /// Adds the storms with their rows, and the shortest queue at which no connection failed.

@@ -26,7 +26,7 @@ const FILE: &str = "wordpress.json";
 
 /// Describes the work, and returns its longest time.
 pub(crate) fn extra_work(amounts: &Amounts) -> (&'static str, Duration) {
-    let what = "pages of two WordPress sites, socket, TCP and `looptax run` in turns";
+    let what = "pages of two WordPress sites, alternately over the socket, over TCP and under `looptax run`";
     (what, Duration::from_secs(amounts.either(75, 180)))
 }
 
@@ -161,7 +161,7 @@ fn proof(site: &SiteMeasured) -> ReproductionProof {
     ReproductionProof {
         pages: Some(ReproductionPages { n: counted.pages, queries: counted.queries }),
         server_count: Some(ServerCount {
-            counter: "Questions of the pages' own connections".to_owned(),
+            counter: "`Questions` of the pages' own connections".to_owned(),
             sent: counted.all_queries,
             counted: counted.server_count,
         }),

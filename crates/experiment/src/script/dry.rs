@@ -18,7 +18,7 @@ const SEED: u64 = 1;
 /// A usage failure with the place of the error, or if the script sends nothing.
 pub(super) fn run(set: &Arc<ScriptSet>) -> Result<(), Failure> {
     let wrong = |error: looptax_bench::script::RunError| {
-        Failure::usage(error, "looptax tried the script with random numbers, before it connected to a server")
+        Failure::usage(error, "looptax tried the script with random numbers before it connected to a server")
     };
     let presets = Presets { client_id: 0, scale: 1, random_seed: 1, default_seed: 1 };
     let mut session = Session::new(Arc::clone(set), presets);

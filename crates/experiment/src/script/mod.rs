@@ -87,5 +87,5 @@ fn wrong(error: ScriptError) -> Failure {
 
 fn refused(error: SetError) -> Failure {
     let hint = error.hint();
-    Failure::usage(error, hint.unwrap_or_else(|| "scripts are in the language of pgbench's scripts".to_owned()))
+    Failure::usage(error, hint.unwrap_or_else(|| "scripts use the script language of pgbench".to_owned()))
 }

@@ -107,9 +107,9 @@ fn how_to_get(kind: Kind) -> Option<String> {
         Kind::Memcached => "install the package `memcached` in version 1.6.18 or newer, or put the program's folder \
                             into PATH"
             .to_owned(),
-        Kind::Ferretdb => "`scripts/ferretdb.sh` in looptax's folder builds FerretDB 1.24 with Go and prints the \
-            folder to put into PATH; FerretDB 2 needs a PostgreSQL with an extension, and looptax does not start \
-            such a server"
+        Kind::Ferretdb => "`scripts/ferretdb.sh` in the folder of looptax's source code builds FerretDB 1.24 with Go \
+            and prints the folder to put into PATH; FerretDB 2 needs a PostgreSQL with an extension, and looptax does \
+            not start such a server"
             .to_owned(),
         _ => {
             let package = kind.facts().private.as_ref()?.package?;

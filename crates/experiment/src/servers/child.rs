@@ -99,7 +99,7 @@ impl<'a> ChildGuard<'a> {
 
     /// Hands over the child to the caller, who must end it.
     pub(crate) fn keep(mut self) -> (Child, Process) {
-        self.parts.take().expect("the parts are taken only here and in drop")
+        self.parts.take().expect("only this function and `drop` take the parts")
     }
 }
 

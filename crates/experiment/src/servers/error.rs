@@ -89,7 +89,7 @@ pub enum ServerError {
         limit: usize,
     },
     /// The scratch root contains a character that some server's configuration cannot represent.
-    #[error("the scratch root `{}` holds {character:?}; expected an absolute path of letters, digits and `/._-+`", path.display())]
+    #[error("the scratch root `{}` contains {character:?}; expected an absolute path of letters, digits and `/._-+`", path.display())]
     PathCharacter { path: PathBuf, character: char },
     /// The kernel did not provide a free TCP port.
     #[error("cannot get a free port of 127.0.0.1")]
@@ -164,8 +164,8 @@ impl Explain for ServerError {
         match self {
             Self::PassedOver { .. } => Some(
                 "make root the owner of the program and of each folder above it, or run looptax as the user that owns \
-                 it"
-                .to_owned(),
+                 the program"
+                    .to_owned(),
             ),
             Self::Fill { source: WireError::Server { message, .. }, .. } if message.starts_with("out of memory") => {
                 Some(
@@ -186,7 +186,8 @@ impl Explain for ServerError {
                 log_hint(log_tail)
             }
             Self::SiteMissing { .. } => Some(
-                "`make reproduce` in looptax's folder installs WordPress, its theme and PHP from Debian's packages"
+                "`make reproduce` in the folder of looptax's source code installs WordPress, its theme and PHP from \
+                 Debian's packages"
                     .to_owned(),
             ),
             Self::AccountMissing { .. } => Some("run looptax as an ordinary user".to_owned()),
@@ -206,7 +207,7 @@ fn log_hint(log_tail: &str) -> Option<String> {
         "run `aa-status` or `ausearch -m avc`: an AppArmor or SELinux profile may restrict the server to its own \
         folders"
     } else if log_tail.contains("No space left") || log_tail.contains("errno: 28") {
-        "set another scratch root with TMPDIR: the file system of this one is full"
+        "set another scratch root with TMPDIR: the file system of the present scratch root is full"
     } else if log_tail.contains("ddress already in use") {
         "run the command again: other programs took the free ports"
     } else {

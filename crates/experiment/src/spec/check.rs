@@ -60,7 +60,7 @@ fn check_socket(given: Option<&Path>, spec: &TargetSpec) -> Result<(), Failure> 
     match (given, own) {
         // PostgreSQL's socket may be given by its folder.
         (Some(given), Some(own)) if given != own && Some(given) != own.parent() => Err(Failure::usage(
-            format!("the target's URL has the socket {}, but --socket has {}", own.display(), given.display()),
+            format!("the target's URL names the socket {}, but --socket names {}", own.display(), given.display()),
             "leave out the socket in the URL, or --socket",
         )),
         _ => Ok(()),
@@ -128,7 +128,7 @@ fn check_connects(clients: Option<&Clients>) -> Result<(), Failure> {
     };
     match typed {
         Some(typed) => Err(Failure::usage(
-            format!("{typed} does not apply to `connect` or --reconnect-every, whose client blocks in every step"),
+            format!("{typed} does not apply to `connect` or --reconnect-every: their client blocks in every step"),
             "leave it out",
         )),
         None => Ok(()),

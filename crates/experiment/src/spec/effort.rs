@@ -71,7 +71,7 @@ pub fn fixed(typed: &str) -> Result<Effort, Failure> {
         let (word, bound) =
             if n < LEAST_EPOCHS { ("below the minimum", LEAST_EPOCHS) } else { ("above the maximum", MOST_EPOCHS) };
         return Err(Failure::usage(
-            format!("`--fixed {typed}` is a number of epochs {word} of {bound}"),
+            format!("`--fixed {typed}`: the number of epochs is {word} of {bound}"),
             format!("use --fixed {bound}, or a time such as --fixed 10s"),
         ));
     }
@@ -114,8 +114,8 @@ mod tests {
     #[test]
     fn a_number_of_epochs_out_of_bounds_is_told_as_one() {
         for (typed, words) in [
-            ("4", "`--fixed 4` is a number of epochs below the minimum of 6"),
-            ("20000", "epochs above the maximum of 10000"),
+            ("4", "`--fixed 4`: the number of epochs is below the minimum of 6"),
+            ("20000", "epochs is above the maximum of 10000"),
             ("x", "is neither a time nor a number of epochs"),
         ] {
             let told = fixed(typed).unwrap_err().to_string();

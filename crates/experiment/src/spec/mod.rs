@@ -55,7 +55,7 @@ pub enum Clients {
 ///
 /// Made from arguments, or in code; [`Experiment::command`] returns the command line for the same experiment.
 #[derive(Debug, Clone)]
-#[expect(clippy::struct_excessive_bools, reason = "each is an option that is typed or not")]
+#[expect(clippy::struct_excessive_bools, reason = "each of these fields is an option of the command line")]
 pub struct Experiment {
     /// The servers. Their comparisons are made one after the other.
     pub targets: Vec<TargetSpec>,

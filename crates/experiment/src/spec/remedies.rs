@@ -55,15 +55,15 @@ pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec
 }
 
 /// The hint if no remedy reduces the cost of the arm that programs use today.
-pub const TODAY: &str = "pass the transport that programs use today with --baseline: tcp, tcp6, tls, tls-unix, \
-    bridge, nat or proxy; without --baseline looptax uses the first of --arms";
+pub const TODAY: &str = "use --baseline to name the transport that programs use today: tcp, tcp6, tls, tls-unix, \
+    bridge, nat or proxy; without --baseline, looptax uses the first arm of --arms";
 
 fn check_today(today: Arm) -> Result<(), Failure> {
     match today {
         Arm::Tcp | Arm::Tcp6 | Arm::Tls | Arm::TlsUnix | Arm::Bridge | Arm::Nat | Arm::Proxy => Ok(()),
         _ if today.second_hop().is_some() => Err(Failure::usage(
             "--remedies compares one hop, but a pooler has two",
-            "use the bill, which shows the gain of each hop: looptax compare private:pgbouncer",
+            "the bill of `looptax compare private:pgbouncer` shows the gain of each hop",
         )),
         _ => Err(Failure::usage(
             format!("--remedies searches for remedies for TCP or TLS, but `{today}` is itself a remedy"),

@@ -47,10 +47,10 @@ impl fmt::Display for Waits {
         match self {
             Self::As(model) => write!(f, "{model}"),
             Self::Like(client) if client.model.unix == client.model.tcp => {
-                write!(f, "{} as {} waits", client.model.unix, client.library)
+                write!(f, "{} (like {})", client.model.unix, client.library)
             }
             Self::Like(client) => {
-                write!(f, "{} over unix, {} over tcp as {} waits", client.model.unix, client.model.tcp, client.library)
+                write!(f, "{} over unix, {} over tcp (like {})", client.model.unix, client.model.tcp, client.library)
             }
         }
     }

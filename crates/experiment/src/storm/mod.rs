@@ -166,7 +166,7 @@ fn smallest_queue(
     n: u32,
     observer: &mut dyn Observer,
 ) -> Result<Option<u32>, Failure> {
-    observer.say(&format!("{n} connections, the smallest queue at which none fails"));
+    observer.say(&format!("{n} connections, search for the smallest queue at which no connection fails"));
     let mut is_enough = |queue: u32| -> Result<bool, Failure> {
         // The kernel may shorten the queue.
         let queue = ground.set_queue(Some(queue))?;

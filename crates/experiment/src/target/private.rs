@@ -108,7 +108,7 @@ fn check_pooling(kind: Kind, settings: &Experiment) -> Result<(), Failure> {
     let (title, mode) = (kind.facts().title, settings.pool_mode);
     if !pooler::has_mode(kind, mode) {
         return Err(Failure::usage(
-            format!("{title} does not pool by {}", mode.name()),
+            format!("{title} does not have the pool mode {}", mode.name()),
             "leave out --pool-mode: this pooler pools only by session",
         ));
     }

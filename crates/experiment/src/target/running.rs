@@ -255,8 +255,8 @@ fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Exp
         let needs = if workload.writes() { "writes" } else { "needs keys on the server" };
         return Err(Failure::usage(
             format!("`{workload}` {needs}"),
-            "pass --write, with which looptax makes a separate scratch place and removes it afterwards, or \
-             --workload ping, which needs no data",
+            "pass --workload ping, which needs no data; or pass --write: looptax then makes a separate scratch place, \
+             and removes it afterwards",
         ));
     }
     if target.protocol == Protocol::Redis {
@@ -272,9 +272,11 @@ fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Exp
     };
     target.n_keys = sequence(&mut conversation, table, key).ok_or_else(|| {
         Failure::usage(
-            format!("found no table `{table}` that this account can read, with {key} from 1 on"),
-            "use --workload ping, which needs no table, or --write, with which looptax makes a scratch schema and \
-             drops it afterwards",
+            format!(
+                "found no table `{table}` that this account can read and whose values of {key} are 1, 2, 3 and so on"
+            ),
+            "use --workload ping, which needs no table; or use --write: looptax then makes a scratch schema, and drops \
+             it afterwards",
         )
     })?;
     target.workload = match workload {

@@ -55,7 +55,10 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
     let is_refused = error.is_of_plugin() || error.refusal().is_some_and(|(code, _)| !is_full(code));
     let failure = Failure::from(error);
     let why = match protocol {
-        Protocol::Mysql => "the account at 'localhost' applies, which is missing or has another password or plugin",
+        Protocol::Mysql => {
+            "the server looks for the account at 'localhost', and this account is missing or has another password or \
+             plugin"
+        }
         Protocol::Postgres => "a `local` line of pg_hba.conf rejects the login, or requires another user (peer)",
         Protocol::Redis
         | Protocol::Memcached
@@ -68,7 +71,8 @@ fn not_let_in(error: PathError, protocol: Protocol) -> Failure {
         return failure;
     }
     failure.with_hint(format!(
-        "run `looptax check` with this address to see what to change: over TCP the login works; over the socket {why}"
+        "the login works over TCP, but over the socket {why}; run `looptax check` with this address to see what to \
+         change"
     ))
 }
 
@@ -154,7 +158,7 @@ fn refuse_if_different(by_tcp: &mut Conversation, by_socket: &mut Conversation) 
             }
             return Err(PathError::DifferentServers {
                 detail: format!(
-                    "the process that serves {} does not have the other end of a connection over {}",
+                    "the process that serves {} is not at the other end of looptax's connection over {}",
                     by_socket.endpoint(),
                     by_tcp.endpoint()
                 ),

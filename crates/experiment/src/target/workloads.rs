@@ -195,7 +195,7 @@ fn reads_and_writes(typed: &str) -> Result<[u32; 2], Failure> {
         Some(&[reads @ ..=1_000_000, writes @ ..=1_000_000]) if reads + writes > 0 => Ok([reads, writes]),
         _ => Err(Failure::usage(
             format!("`mixed{typed}` contains no valid proportion"),
-            "write reads and writes, for example mixed:9:1",
+            "pass the proportion of reads to writes, for example mixed:9:1",
         )),
     }
 }

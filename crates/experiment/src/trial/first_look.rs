@@ -314,7 +314,7 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
                     "the pages do not connect to any server of this machine that has a socket ({})",
                     names(&|_| true)
                 ),
-                "request a page that uses the database, not one that a cache answers; for another server, pass --map \
+                "request a page that uses the database, not a page from a cache; for another server, pass --map \
                  ADDRESS=SOCKET",
             )
         } else {
@@ -352,7 +352,7 @@ fn object_to(program: &Program, failures: &[FailedPages], pages: &[Page], over: 
     };
     let what = what + &program.said();
     let hint = match failed.kind {
-        FailureKind::Http2 => "make the application speak HTTP/1.1 as well, which looptax uses",
+        FailureKind::Http2 => "looptax uses HTTP/1.1: make the application accept HTTP/1.1 as well",
         FailureKind::Tls => "pass the page as https://",
         FailureKind::NoHttp => "pass the port at which the application speaks HTTP",
         FailureKind::Timeout => "allow more time for a page with --page-limit",

@@ -182,7 +182,10 @@ impl Program {
         let why = words.join("; ");
         let to = to.map_or_else(String::new, |it| format!(" to {}", it.kind));
         Failure::usage(
-            format!("{n_not_moved} of {n} connections{to} stayed on TCP in the socket's turns: {why}"),
+            format!(
+                "{n_not_moved} of {n} connections{to} stayed on TCP although looptax should have moved them to the \
+                 socket: {why}"
+            ),
             "run `looptax run --stats --` with the same command to see more, and `looptax check` to see what the \
             socket needs",
         )
@@ -237,10 +240,10 @@ fn listens(at: SocketAddr) -> bool {
 fn not_started(error: RedirectError) -> Failure {
     let hint = match &error {
         RedirectError::Exec { source, .. } if source.kind() == io::ErrorKind::NotFound => {
-            "install the program, and put it in PATH or pass it with its folder"
+            "install the program and put it in PATH, or pass its full path"
         }
         RedirectError::Exec { .. } => "check that the file is a program and that you may execute it",
-        _ => "run `looptax run --` with the same command, which shows what the kernel does not allow",
+        _ => "run `looptax run --` with the same command: `looptax run` shows what the kernel does not allow",
     };
     Failure::from(error).with_hint(hint)
 }

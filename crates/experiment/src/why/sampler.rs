@@ -40,14 +40,14 @@ pub(crate) struct Sample<'a> {
     /// The time on `CLOCK_MONOTONIC`.
     pub(crate) time_ns: u64,
     pub(crate) pid: u32,
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests tell by it whose sample it is"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "only tests read this field"))]
     pub(crate) tid: u32,
     /// The CPU time that the sample represents.
     pub(crate) weight_ns: u64,
     /// The call chain, the innermost frame first: the kernel's part, then the program's part.
     pub(crate) frames: &'a [FrameId],
     /// Number of frames in the kernel's part.
-    #[cfg_attr(not(test), expect(dead_code, reason = "tests tell by it whose sample it is"))]
+    #[cfg_attr(not(test), expect(dead_code, reason = "only tests read this field"))]
     pub(crate) n_kernel: usize,
 }
 

@@ -44,6 +44,6 @@ fn of_system() -> Result<PathBuf, FleetError> {
     let mut all = OF_SYSTEMS.iter().map(PathBuf::from);
     all.find(|it| file::is_file(it)).ok_or_else(|| FleetError::Authority {
         path: PathBuf::from(OF_SYSTEMS[0]),
-        what: "the system has no list of authorities in any of the usual places".to_owned(),
+        what: "the system has no list of certificate authorities in any of the usual places".to_owned(),
     })
 }

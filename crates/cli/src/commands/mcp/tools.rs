@@ -25,9 +25,10 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
         tool::<Find, Found>(
             "find",
             "Programs that pay for TCP",
-            "Lists the database, cache and web servers of this machine with their sockets, and which local programs \
-             are connected to them over TCP or over a Unix socket, with rates and what they lose. Takes two snapshots \
-             within a second; sends nothing to any server. As root it sees the processes of all users.",
+            "Lists the database, cache and web servers of this machine with their sockets. Shows which local programs \
+             are connected to these servers over TCP or over a Unix socket, the rates of these connections, and what \
+             TCP costs the programs. Takes two snapshots within a second; sends nothing to any server. As root it sees \
+             the processes of all users.",
         ),
         tool::<Check, Listed<Checked>>(
             "check",
@@ -63,10 +64,10 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
         tool::<Compare, Record>(
             "compare",
             "Measure on a private server",
-            "Measures, with an interval, what TCP costs compared with the Unix socket: starts a private copy of an \
-             installed server in a scratch folder, sends it requests, stops it and removes it. Running servers are not \
-             touched, but the load takes a core or two for half a minute to minutes: ask the person first. One \
-             comparison runs at a time.",
+            "Measures what TCP costs compared with the Unix socket, and gives an interval for this cost: starts a \
+             private copy of an installed server in a scratch folder, sends requests to the copy, stops it and removes \
+             it. Running servers are not touched, but the load keeps one or two cores busy for half a minute or for \
+             several minutes: ask the person first. One comparison runs at a time.",
         ),
     ]
 });

@@ -11,7 +11,7 @@ use looptax_store::{Existing, save_text};
 use crate::page::{Source, page};
 use crate::terminal::{self, Terminal};
 
-const HINT: &str = "records of `looptax compare` on one machine, as saved";
+const HINT: &str = "pass unchanged records of `looptax compare` from one machine";
 
 /// Writes the page of these records to a file, or prints it.
 pub(super) fn write(sources: &[Source<'_>], path: &Path, terminal: Terminal) -> Result<(), Failure> {

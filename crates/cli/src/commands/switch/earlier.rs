@@ -92,10 +92,14 @@ fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     let reload = reload.map_or_else(String::new, |it| format!(" --reload '{it}'"));
     Err(Failure::usage(
         format!(
-            "{} gives up its socket when it restarts, so the application has to read its old file before the restart",
+            "{} gives up its socket when it restarts; before this restart, the application has to read its old file \
+             again",
             of.name
         ),
-        format!("to undo both: looptax switch --undo {} --yes --restart{reload}", switch.id),
+        format!(
+            "to undo the switch of the server and of the application: looptax switch --undo {} --yes --restart{reload}",
+            switch.id
+        ),
     ))
 }
 
@@ -104,7 +108,8 @@ fn restart_again<'a>(switch: &Switch, args: &'a SwitchArgs) -> Restart<'a> {
     let Some(of) = switch.server().filter(|_| args.restart.is_none() && !args.yes) else {
         return args.may_restart();
     };
-    let words = format!("Restart {} afterwards (`{}`), so that it gives up {}?", of.name, of.restart, of.gain());
+    let words =
+        format!("Restart {} afterwards (`{}`), so that the server gives up {}?", of.name, of.restart, of.gain());
     if terminal::agrees(&words) { Restart::ByItsService } else { Restart::NotAgreed }
 }
 
@@ -132,7 +137,7 @@ fn still_over_the_socket(switch: &Switch) -> SwitchStep {
         told.next_back()
     };
     let then = reload_of(switch).or_else(told);
-    let then = then.map_or_else(String::new, |it| format!("; the step at the time of the switch was: {it}"));
+    let then = then.map_or_else(String::new, |it| format!("; the step that followed the switch was: {it}"));
     SwitchStep {
         code: StepCode::ReloadByHand,
         words: format!("reload the application; until then the application uses the socket{then}"),
@@ -172,7 +177,11 @@ fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs
         return Ok(());
     }
     Err(Failure::usage(
-        format!("the switch {} is older than {}, whose application may need it", switch.id, later.join(", ")),
+        format!(
+            "the switch {} was made before {}: the application of a later switch may need what this switch changed",
+            switch.id,
+            later.join(", ")
+        ),
         "undo the later switches first, or use --force",
     ))
 }
@@ -195,7 +204,7 @@ fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     if args.yes || !is_of_application(switch) {
         return None;
     }
-    terminal::agrees(&format!("Run `{command}` afterwards, as at the time of the switch?")).then_some(command)
+    terminal::agrees(&format!("Run `{command}` afterwards, as looptax did after the switch?")).then_some(command)
 }
 
 /// Writes the files that have not been written yet.

@@ -87,8 +87,8 @@ pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
     let is_behind = |it: &SwitchConnection| it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product);
     if doing.args.other.is_none() && !doing.args.containers && switched.connections.iter().any(is_behind) {
         let words = format!(
-            "hint: a web server's file and its upstream's file are changed together: looptax switch SITE POOL --url \
-             PAGE; `looptax check {} --socket PATH` shows the lines of each\n",
+            "hint: looptax changes a web server's file together with the file of its upstream: looptax switch SITE \
+             POOL --url PAGE; `looptax check {} --socket PATH` shows the lines of both files\n",
             file.display()
         );
         doing.terminal.words_for(true, &words);

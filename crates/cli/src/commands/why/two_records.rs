@@ -84,7 +84,8 @@ fn refuse_options(typed: &[String]) -> Result<(), Failure> {
     };
     Err(Failure::usage(
         format!("{} {verb} not work with two records, because `why` only compares them", all.join(", ")),
-        "only --json works here; `looptax show` makes pages, formats and call chains from one record",
+        "with two records, only --json works; `looptax show` makes pages, call chains and other formats from one \
+         record",
     ))
 }
 

@@ -226,7 +226,10 @@ fn another_user_whom_the_socket_keeps_out_is_told() {
     };
     let folder = app.0.it.socket.parent().unwrap();
     fs::set_permissions(folder, fs::Permissions::from_mode(0o700)).unwrap();
-    let said = ["connections to mariadbd stayed on TCP in the socket's turns: ", "`looptax check` to see"];
+    let said = [
+        "connections to mariadbd stayed on TCP although looptax should have moved them to the socket: ",
+        "`looptax check` to see",
+    ];
     check(&app, &["--user", "www-data"], &PHP, 2, &said);
 }
 

@@ -26,8 +26,10 @@ pub(super) fn text(settings: &Experiment, targets: &[TargetPlan]) -> String {
             let _ = writeln!(text, "    without {arm}: {why}");
         }
         if let Some(arm) = target.unsure {
-            let _ =
-                writeln!(text, "    {arm} if the server offers it, in the way that the server's own programs use it");
+            let _ = writeln!(
+                text,
+                "    {arm} if the server offers TLS; looptax then uses TLS like the server's own programs"
+            );
         }
         let has_load_limits = matches!(spec, TargetSpec::Running(_)) && !settings.is_own_server;
         if matches!(spec, TargetSpec::Running(_)) {
@@ -78,13 +80,13 @@ fn low_rate(settings: &Experiment, case: &Case) -> Option<String> {
         return None;
     }
     let share = if per_s <= 100.0 {
-        format!("; --rate {per_s}% would be a share of the rate that the slower arm can serve")
+        format!("; for a share of the rate that the slower arm can serve, write --rate {per_s}%")
     } else {
         String::new()
     };
     Some(format!(
-        "warning: {per_s} requests per second in all are only {n:.0} in a slice of {:.0} ms, but a steady figure \
-         needs {REQUESTS_PER_SLICE}: expect wide intervals{share}",
+        "warning: at {per_s} requests per second in total, a slice of {:.0} ms has only {n:.0} requests, but a steady \
+         figure needs {REQUESTS_PER_SLICE}: expect wide intervals{share}",
         slice * 1e3
     ))
 }
@@ -100,7 +102,7 @@ fn few_unsampled(settings: &Experiment, case: &Case) -> Option<String> {
         let are = if n == 1 { "is" } else { "are" };
         format!(
             "warning: only {n} of these {} epochs {are} without the sampler, but a verdict needs {need}: pass --fixed \
-             {} to get one",
+             {} to get a verdict",
             last.n_epochs,
             need * EPOCHS_PER_UNSAMPLED as usize
         )
@@ -161,12 +163,12 @@ fn placement_line(target: &TargetPlan) -> &'static str {
     match (target.hold, target.cases.iter().any(is_pinned)) {
         (_, false) => "cores: the server's threads stay where the scheduler puts them",
         (Hold::Pinned, true) => {
-            "cores: looptax keeps only those threads of the server that serve these connections on one core (if it \
-             can identify the threads), and gives the threads their old cores back before the connections close"
+            "cores: looptax pins to one core only those server threads that serve these connections (if it can \
+             identify these threads); before the connections close, the threads get their old cores back"
         }
         (Hold::Followed | Hold::Unknown, true) => {
             "cores: the server's threads stay where the scheduler puts them; looptax's client runs on the thread's \
-             core, or on another core, and checks this before and after each slice"
+             core, or on another core, and looptax checks these cores before and after each slice"
         }
     }
 }
@@ -214,9 +216,9 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
     match spec {
         TargetSpec::Private(Kind::Echo) => "echo: a built-in server, started and stopped by looptax".to_owned(),
         TargetSpec::Private(Kind::Memcached) => format!(
-            "private memcached: a process serves a socket or TCP, not both, so looptax starts two processes for \
-             each transport in a scratch folder, fills each with {} keys, stops and removes them; for every epoch \
-             looptax picks one process of each transport at random",
+            "private memcached: a process serves a socket or TCP, not both; looptax starts two processes for each \
+             transport in a scratch folder, fills each process with {} keys, and stops and removes all processes at \
+             the end; for every epoch looptax picks one process of each transport at random",
             settings.rows
         ),
         TargetSpec::Private(Kind::Http) => {
@@ -230,8 +232,8 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
                 None => "from one process and over the port from another",
             };
             format!(
-                "private {kind} in front of a private {behind} with {} rows: started in a scratch folder, stopped \
-                 and removed; the pooler pools by {}, and connects to {behind} over the socket {ways}",
+                "private {kind} in front of a private {behind} with {} rows: both are started in a scratch folder, \
+                 stopped and removed; the pool mode is {}; the pooler connects to {behind} over the socket {ways}",
                 settings.rows,
                 settings.pool_mode.name()
             )
@@ -243,8 +245,8 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
         }
         TargetSpec::Private(Kind::Ferretdb) => format!(
             "private ferretdb: started in a scratch folder, filled with {} documents, stopped and removed; with \
-             SQLite, FerretDB scans all documents to find one, so with fewer --rows the transport is a larger part \
-             of the result",
+             SQLite, FerretDB scans all documents to find one: the fewer --rows, the larger the transport's part of \
+             the result",
             settings.rows
         ),
         TargetSpec::Private(kind) => format!(
@@ -270,18 +272,20 @@ fn case_line(settings: &Experiment, case: &Case, unsure: Option<Arm>, time: Most
     let clients: Vec<_> = case.clients.iter().map(Waits::to_string).collect();
     let what = match case.doing {
         Doing::Judge if settings.requests.are_dumps() => {
-            format!("judged, {} epochs of four dumps at most", most_epochs(settings, case))
+            format!("judged, at most {} epochs, each with four dumps", most_epochs(settings, case))
         }
         Doing::Judge if settings.is_sampled => {
             let n = most_epochs(settings, case);
-            format!("judged by {} of {n} epochs at most, those without the sampler", unsampled(n))
+            format!("judged by {} of at most {n} epochs (only the epochs without the sampler count)", unsampled(n))
         }
         Doing::Judge => {
             let n = most_epochs(settings, case);
             let without = unsure.filter(|arm| case.arms.len() > 2 && case.arms.contains(arm));
             let others = without.map(|arm| (arm, most_epochs(settings, &case.without(arm))));
             match others.filter(|(_, others)| *others != n) {
-                Some((arm, others)) => format!("judged, {n} epochs at most ({others} if there is no {arm})"),
+                Some((arm, others)) => {
+                    format!("judged, {n} epochs at most ({others} if the server does not offer {arm})")
+                }
                 None => format!("judged, {n} epochs at most"),
             }
         }

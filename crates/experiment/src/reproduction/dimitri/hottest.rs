@@ -94,7 +94,7 @@ fn take(record: &Record, part: &mut ReproductionPart) {
     let n_without = n_without.count();
     if n_without > 0 {
         let n = part.points.len();
-        part.missing.push(format!("{WHAT} at {n_without} of {n} numbers of connections: the time ran out first"));
+        part.missing.push(format!("{WHAT} for {n_without} of {n} numbers of connections, because the time ran out"));
     }
     if all.iter().any(|(_, why)| !why.sampling.sees_kernel) {
         part.missing.push(USER_ALONE.to_owned());

@@ -27,7 +27,8 @@ const PATTERNS: [(&str, Pattern); 5] = [
     ("two writes, one answer, TCP_NODELAY", pattern(2, true)),
     ("two writes, one answer, without TCP_NODELAY: the second waits for a delayed acknowledgement", pattern(2, false)),
     (
-        "36 writes, one answer, without TCP_NODELAY: the same wait shared by 37 messages, a number chosen to fit",
+        "36 writes, one answer, without TCP_NODELAY: 37 messages share the same wait, and the number 37 was chosen to \
+         fit",
         pattern(BURST, false),
     ),
 ];

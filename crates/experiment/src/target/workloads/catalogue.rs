@@ -26,32 +26,32 @@ const ALL: &[Protocol] =
     &[Protocol::Mysql, Protocol::Postgres, Protocol::Redis, Protocol::Memcached, Protocol::Mongodb, Protocol::Echo];
 
 pub(super) const CATALOGUE: &[Entry] = &[
-    entry("point-select", SQL, "one row by its key, as sysbench oltp_point_select"),
-    entry("read-only", SQL, "16 statements that read, as sysbench oltp_read_only"),
-    entry("read-write", SQL, "20 statements, as sysbench oltp_read_write"),
-    entry("write-only", SQL, "6 statements that write, as sysbench oltp_write_only"),
-    entry("update-index", SQL, "update an indexed column by key, as sysbench"),
-    entry("update-non-index", SQL, "update a column without index by key, as sysbench"),
-    entry("insert", SQL, "insert one row, as sysbench oltp_insert"),
-    entry("delete", SQL, "delete one row by key, as sysbench oltp_delete"),
+    entry("point-select", SQL, "one row by its key, like sysbench oltp_point_select"),
+    entry("read-only", SQL, "16 statements that read, like sysbench oltp_read_only"),
+    entry("read-write", SQL, "20 statements, like sysbench oltp_read_write"),
+    entry("write-only", SQL, "6 statements that write, like sysbench oltp_write_only"),
+    entry("update-index", SQL, "update an indexed column by key, like sysbench"),
+    entry("update-non-index", SQL, "update a column without index by key, like sysbench"),
+    entry("insert", SQL, "insert one row, like sysbench oltp_insert"),
+    entry("delete", SQL, "delete one row by key, like sysbench oltp_delete"),
     entry("tpcb", SQL, "7 statements of pgbench's built-in transaction"),
-    entry("select-only", SQL, "one account's balance, as pgbench -S"),
+    entry("select-only", SQL, "one account's balance, like pgbench -S"),
     entry("system-row", SQL, "one row of a system table by its key (pg_type, mysql.help_topic)"),
     entry("get", KEYED, "GET of an existing key"),
     entry("set", KEYED, "SET of a key (--value-size)"),
-    entry("mixed:R:W", KEYED, "R times GET for W times SET, at random: mixed:9:1"),
+    entry("mixed:R:W", KEYED, "R GETs for every W SETs, in random order: mixed:9:1"),
     entry("incr", REDIS, "INCR of a counter"),
     entry("lpush", REDIS, "LPUSH on a list (--value-size)"),
     entry("find-one", MONGODB, "find of one document by its id"),
     entry("insert-one", MONGODB, "insert of one document with a new id"),
-    entry("script:FILE", SQL, "your own transaction in pgbench's language; several: script:a.sql@3,b.sql"),
+    entry("script:FILE", SQL, "your own transaction in pgbench's language; for several scripts: script:a.sql@3,b.sql"),
     entry("ping", ALL, "a round trip without data: 120 constant bytes, a missing key, `ping`, an echo"),
     entry("connect", ONE_SERVER, "open a connection, log in, send one query, close, and wait for the server's end"),
     entry(
         "dump",
         SQL_AND_REDIS,
-        "a whole table at a time, as mysqldump and COPY TO STDOUT do; in Redis, large values with as many bytes \
-         (--rows)",
+        "a whole table at a time, like mysqldump and COPY TO STDOUT; in Redis, large values that have the same number \
+         of bytes in all (--rows)",
     ),
     entry("hello", SITE, "a page of 200 bytes of looptax's own site"),
     entry(
@@ -60,7 +60,11 @@ pub(super) const CATALOGUE: &[Entry] = &[
         "a page of BYTES bytes from a private server; from a running server, the page in its URL",
     ),
     entry("upload:BYTES", SITE, "BYTES bytes to the server, and a number back"),
-    entry("stream", ECHO, "bytes one way, counted and answered once (--stream-bytes, --write-size)"),
+    entry(
+        "stream",
+        ECHO,
+        "bytes in one direction; the server counts the bytes and answers once (--stream-bytes, --write-size)",
+    ),
 ];
 
 const fn entry(word: &'static str, protocols: &'static [Protocol], means: &'static str) -> Entry {

@@ -137,7 +137,7 @@ fn check_connect(requests: &Requests) -> Result<(), Failure> {
     match typed.into_iter().find(|(_, is_typed)| *is_typed) {
         Some((name, _)) => Err(Failure::usage(
             format!("{name} does not apply to `connect`: each connection sends one query and closes"),
-            "use -c to choose how many connections do that at the same time",
+            "use -c to choose how many connections are opened at the same time",
         )),
         None => Ok(()),
     }
@@ -149,7 +149,7 @@ fn check_echo(echo: &Echo, requests: &Requests) -> Result<(), Failure> {
     }
     match echo.request {
         EchoRequest::Stream { .. } => Err(Failure::usage(
-            "--pipeline does not apply to `stream`, which is one request of many writes",
+            "--pipeline does not apply to `stream`, because a stream is a single request, sent in many writes",
             "use --write-size to choose the size of the writes",
         )),
         EchoRequest::Ping { request_bytes, .. } => {

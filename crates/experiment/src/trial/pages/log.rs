@@ -139,8 +139,8 @@ impl Counts {
             };
             let more = match self.n_unread {
                 1 => String::new(),
-                2 => "; neither is 1 more line".to_owned(),
-                n => format!("; neither are {} more lines", n - 1),
+                2 => "; the same applies to 1 more line".to_owned(),
+                n => format!("; the same applies to {} more lines", n - 1),
             };
             add(Some(first), format!("{form}{more}"));
         }
@@ -364,7 +364,7 @@ mod tests {
         check(
             "{\"request\":{}}\n{}\n",
             &[],
-            &["line 1: JSON, not a line in the common or combined format; neither is 1 more line", nothing],
+            &["line 1: JSON, not a line in the common or combined format; the same applies to 1 more line", nothing],
         );
         check(&format!("# comment\n{good}"), &[("/a", 1)], &["line 1: not a line"]);
         for bad in [

@@ -102,7 +102,11 @@ fn every_pattern_is_met_or_says_why_not() {
             };
             let is_exact = wild.text == *pattern;
             let is_met = met.iter().any(|name| if is_exact { name == pattern } else { wild.matches(name) });
-            assert_eq!(is_met, unseen.is_empty(), "{pattern}: met in a chain, and marked as unseen");
+            assert_eq!(
+                is_met,
+                unseen.is_empty(),
+                "{pattern}: exactly the patterns that match no chain are marked as unseen"
+            );
         }
     }
     let User { tls, tls_modules, shared_modules } = &table.user;

@@ -28,8 +28,8 @@ fn explain_with(error: io::Error, paranoid: Option<i32>) -> Failure {
         // Levels above 2 come from a patch in Debian and Ubuntu; they forbid ordinary users to sample anything.
         (Some(Errno::PERM | Errno::ACCESS), Some(level @ 3..)) => {
             Failure::new(format!("kernel.perf_event_paranoid is {level}, so only root may take samples")).with_hint(
-                "run looptax as root, or allow sampling: `sysctl kernel.perf_event_paranoid=2` shows only this \
-             user's programs, `=1` also the kernel's work for them, `=-1` the whole machine",
+                "run looptax as root, or allow sampling: `sysctl kernel.perf_event_paranoid=2` shows only this user's \
+                 programs, `=1` also shows the kernel's work for these programs, and `=-1` shows the whole machine",
             )
         }
         (Some(Errno::PERM | Errno::ACCESS), _) => {

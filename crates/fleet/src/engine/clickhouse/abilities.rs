@@ -2,7 +2,7 @@
 //! version is known to have it.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each is there in a version or not")]
+#[expect(clippy::struct_excessive_bools, reason = "each field is a feature that a version has or lacks")]
 pub(super) struct Abilities {
     /// Whether rows can be deleted automatically after a time.
     pub(super) has_ttl: bool,

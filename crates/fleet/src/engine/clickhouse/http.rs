@@ -50,8 +50,9 @@ impl Http {
         }
         let password = at.password.as_ref().or(access.password.as_ref());
         let header = |text: &str| {
-            HeaderValue::from_bytes(text.as_bytes())
-                .map_err(|_| FleetError::Destination { what: "no line can end in a user or password".to_owned() })
+            HeaderValue::from_bytes(text.as_bytes()).map_err(|_| FleetError::Destination {
+                what: "a user name or a password cannot contain the end of a line".to_owned(),
+            })
         };
         let scheme = if at.is_sealed { "https" } else { "http" };
         Ok(Self {
