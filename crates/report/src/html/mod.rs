@@ -159,7 +159,7 @@ fn drawn(shown: &Shown, story: &Story) -> String {
     let groups: Vec<&GroupStory> = story.servers.iter().flat_map(|it| &it.groups).collect();
     let sweeps = groups.iter().filter_map(|group| charts::sweep(shown.record, group));
     let drawn = data::drawn_for(shown, &groups, sweeps.collect());
-    serde_json::to_string(&drawn).expect("numbers and strings can be written")
+    serde_json::to_string(&drawn).expect("JSON can contain numbers and strings")
 }
 
 fn foot(out: &mut Markup) {

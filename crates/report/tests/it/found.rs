@@ -437,13 +437,13 @@ fn gauges_sum_the_connections_of_a_program_by_server_and_way() {
     # HELP looptax_find_requests_per_second Requests, counted as TCP segments with data.
     # TYPE looptax_find_requests_per_second gauge
     looptax_find_requests_per_second{server="mariadb",client="php-fpm8.2",way="loopback"} 9024
-    # HELP looptax_find_cpu_lost_cores CPU time that TCP costs more than the socket, an estimate.
+    # HELP looptax_find_cpu_lost_cores Extra CPU time of TCP compared with the socket, an estimate.
     # TYPE looptax_find_cpu_lost_cores gauge
     looptax_find_cpu_lost_cores{server="mariadb",client="php-fpm8.2",way="loopback"} 0.03068
-    # HELP looptax_find_cpu_lost_cores_lower one end of the interval: CPU time that TCP costs more than the socket.
+    # HELP looptax_find_cpu_lost_cores_lower Extra CPU time of TCP compared with the socket: lower end of the interval.
     # TYPE looptax_find_cpu_lost_cores_lower gauge
     looptax_find_cpu_lost_cores_lower{server="mariadb",client="php-fpm8.2",way="loopback"} 0.027973999999999995
-    # HELP looptax_find_cpu_lost_cores_upper one end of the interval: CPU time that TCP costs more than the socket.
+    # HELP looptax_find_cpu_lost_cores_upper Extra CPU time of TCP compared with the socket: upper end of the interval.
     # TYPE looptax_find_cpu_lost_cores_upper gauge
     looptax_find_cpu_lost_cores_upper{server="mariadb",client="php-fpm8.2",way="loopback"} 0.033388
     # EOF

@@ -188,7 +188,7 @@ fn moved(mean_pct: Figure, p: f64, busy_pct: f64) -> WatchedDiff {
         p50_pct: Figure::new(-20.0, -30.0, -10.0, 20),
         p99_pct: Figure::missing("few"),
         p: Some(p),
-        notes: vec!["9 % of the requests after went over TCP".to_owned()],
+        notes: vec!["9 % of the requests in the later count went over TCP".to_owned()],
     };
     WatchedDiff { before: span(40.0), after: span(busy_pct), hops: vec![change], notes: Vec::new() }
 }
@@ -201,7 +201,7 @@ fn a_change_is_told_with_its_interval_and_with_what_else_changed() {
         "{text}"
     );
     assert!(text.contains("200 µs  160 µs  -20.0 % [-22.0, -18.0]  shorter\n"), "{text}");
-    assert!(text.contains("9 % of the requests after went over TCP"), "{text}");
+    assert!(text.contains("9 % of the requests in the later count went over TCP"), "{text}");
     let busier = watched_diff(&moved(Figure::new(-20.0, -22.0, -18.0, 20), 0.001, 80.0), style());
     assert!(busier.contains("shorter, other load"), "{busier}");
     assert!(busier.contains("busy for 40 % of the time before and for 80 % after"), "{busier}");
