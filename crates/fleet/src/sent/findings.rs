@@ -43,8 +43,8 @@ pub const FINDINGS: Table = Table {
         Column {
             name: "requests_per_s",
             kind: Kind::Number,
-            doc: "Requests per second over all these connections. If the kernel did not count requests, looptax counted \
-                TCP segments with data instead.",
+            doc: "Requests per second over all these connections. If the kernel did not count requests, looptax \
+                counted TCP segments with data instead.",
         },
         Column {
             name: "opened_per_s",

@@ -125,7 +125,7 @@ fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
       mariadbd 812  10.11.19  mysql  mariadb.service  127.0.0.1:3306, /run/mysqld/mysqld.sock
 
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
-    CPU time lost: requests/s times the cost of TCP per request, measured at full speed (probably more at lower rates):
+    CPU time lost: requests/s times the cost of TCP per request, measured at full speed (probably higher at lower rates):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     memcached 5 can be reached only over TCP: start it with `-s PATH`
     next: looptax check 8 shows whether the switch to the socket would work for that process
@@ -156,7 +156,7 @@ fn a_narrow_terminal_has_sentences() {
     requests/s: TCP segments with data over 1.0 s; several
       requests in one segment count as one
     CPU time lost: requests/s times the cost of TCP per request,
-      measured at full speed (probably more at lower rates):
+      measured at full speed (probably higher at lower rates):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20
         10:00)
       mariadb through docker-proxy: this cost excludes the
@@ -191,7 +191,7 @@ fn at_80_columns_the_least_important_ones_are_left_out() {
     requests/s: TCP segments with data over 1.0 s; several requests in one segment
       count as one
     CPU time lost: requests/s times the cost of TCP per request, measured at full
-      speed (probably more at lower rates):
+      speed (probably higher at lower rates):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     memcached 5 can be reached only over TCP: start it with `-s PATH`
     next: looptax check 8 shows whether the switch to the socket would work for that
@@ -365,7 +365,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
 
     servers
       server        version   user   listens on
-      mariadbd 812  10.11.19  mysql  only root sees which sockets are its own
+      mariadbd 812  10.11.19  mysql  only root sees the server's sockets
 
     also listening, process not seen
       listens on       user    may be                      connections
