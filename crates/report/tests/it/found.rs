@@ -111,7 +111,7 @@ fn the_price_of_encrypted_requests_says_whether_tls_is_in_it() {
 #[test]
 fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
     insta::assert_snapshot!(found(&look(), false, at(120)), @r"
-    over TCP: these pay the loopback tax
+    over TCP: these programs pay the loopback tax
       client        user      where                server        by        connections  requests/s  % of a core lost
       php-fpm8.2 8  www-data  docker 3f2a9c1b7d20  mariadbd 812  loopback  3            9.00K       3.1 [2.8, 3.3]
       php-fpm8.2 7  www-data  docker 3f2a9c1b7d20  mariadbd 812  loopback  3            12.0        under 0.1
@@ -141,7 +141,7 @@ fn a_narrow_terminal_has_sentences() {
     look.clients[0].via = Some("docker-proxy 4711, on by unix (which leads to other servers too)".to_owned());
     let text = found(&look, false, at(60));
     insta::assert_snapshot!(text, @r"
-    over TCP: these pay the loopback tax
+    over TCP: these programs pay the loopback tax
       php-fpm8.2 7: user www-data, where docker 3f2a9c1b7d20,
         server mariadbd 812, by loopback through docker-proxy
         4711, on by unix (which leads to other serve...,
@@ -174,7 +174,7 @@ fn a_narrow_terminal_has_sentences() {
 fn at_80_columns_the_least_important_ones_are_left_out() {
     let text = found(&look(), false, at(80));
     insta::assert_snapshot!(text, @r"
-    over TCP: these pay the loopback tax
+    over TCP: these programs pay the loopback tax
       client        server        by        requests/s  % of a core lost
       php-fpm8.2 8  mariadbd 812  loopback  9.00K       3.1 [2.8, 3.3]
       php-fpm8.2 7  mariadbd 812  loopback  12.0        under 0.1
@@ -347,7 +347,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
         listener("127.0.0.1:8080", vec![], vec![peer(21, 1e6)]),
     ];
     insta::assert_snapshot!(found(&seen, false, at(100)), @r"
-    over TCP: these pay the loopback tax
+    over TCP: these programs pay the loopback tax
       looptax 8: user www-data, where docker 3f2a9c1b7d20, server mariadbd 812, by loopback, connections
         3, requests/s 9.00K, % of a core lost 3.1 [2.8, 3.3]
       python3.11 20: user alice, server 127.0.0.1:17306 of user daemon, may be mariadbd 812 (by its
@@ -355,7 +355,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
       php-fpm8.2 7: user www-data, where docker 3f2a9c1b7d20, server mariadbd 812, by loopback,
         connections 3, requests/s 12.0, % of a core lost under 0.1
 
-    over TCP to a process that only root sees: these pay if that process is a database
+    over TCP to a process that only root sees: these programs pay if that process is a database
       client         user   server                         by        connections  requests/s
       python3.11 21  alice  127.0.0.1:8080 of user daemon  loopback  1            1.00M
 
