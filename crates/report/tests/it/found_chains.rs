@@ -198,7 +198,7 @@ fn r25_a_chain_that_may_go_on_says_so_in_its_sum() {
     for line in [
         "no hop over TCP is seen; perhaps on to mariadbd 812\n",
         "perhaps incomplete: connections to mariadbd 812 (420 connections) were closed within the last minute, and \
-         looptax did not see the programs that used these connections; a hop may be missing",
+         looptax did not see the clients; a hop may be missing",
     ] {
         assert!(text.contains(line), "{text}");
     }

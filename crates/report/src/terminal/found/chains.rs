@@ -245,7 +245,7 @@ impl Words<'_> {
         let named = nonempty(named.collect::<Vec<_>>().join(", "))?;
         Some(format!(
             "perhaps incomplete: connections to {named} were closed within the last minute, and looptax did not see \
-             the programs that used these connections; a hop may be missing"
+             the clients; a hop may be missing"
         ))
     }
 
