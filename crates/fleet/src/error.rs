@@ -112,7 +112,7 @@ impl Explain for FleetError {
     fn hint(&self) -> Option<String> {
         match self {
             Self::Spool { .. } | Self::Keep { .. } | Self::Take { .. } => {
-                Some("choose a folder that you can write with --spool FOLDER".to_owned())
+                Some("pass a folder to which you may write: --spool FOLDER".to_owned())
             }
             Self::Folder { .. } => Some(
                 "pass another folder as the destination, or run looptax as a user who may write to this folder"
@@ -141,8 +141,8 @@ impl Explain for FleetError {
                     .to_owned(),
             ),
             Self::NoEngine => Some(
-                "read files with your log collector, or send them to a database: `looptax fleet send ADDRESS --from \
-                 FOLDER`"
+                "let your log collector read the files, or send the files to a database: `looptax fleet send ADDRESS \
+                 --from FOLDER`"
                     .to_owned(),
             ),
             Self::NoReport { .. } | Self::NoView { .. } | Self::Output { .. } => None,

@@ -94,8 +94,9 @@ impl<R: BufRead> Gathered<R> {
             let id = largest.map(|(id, _)| id.clone()).unwrap_or_default();
             self.forget(&id);
             return Err(self.wrong(format!(
-                "incomplete reports, whose last row (of the table reports) is missing, take more than \
-                 {MOST_PENDING_BYTES} bytes; looptax leaves out the largest report, {id}"
+                "the incomplete reports have more than {MOST_PENDING_BYTES} bytes together; the row for the table \
+                 `reports`, which completes a report, is missing; looptax leaves out the largest incomplete report, \
+                 {id}"
             )));
         }
         Ok(None)

@@ -369,7 +369,7 @@ pub fn read_whole(file: &mut File, most_bytes: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     file.take(most_bytes.saturating_add(1)).read_to_end(&mut bytes)?;
     if bytes.len() as u64 > most_bytes {
-        let words = format!("it has more than {most_bytes} bytes, the largest size that looptax reads");
+        let words = format!("the file has more than {most_bytes} bytes, the largest size that looptax reads");
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, words));
     }
     Ok(bytes)

@@ -5,7 +5,7 @@
 //! one: it opens folders component by component and holds them open, and uses a file by the descriptor that was
 //! checked. It does not execute a program that another user could have written with rights that this user lacks. All
 //! waits use [`waiting`], so that a signal ends them.
-#![allow(clippy::disallowed_methods, reason = "the room that opens files and starts programs for all others")]
+#![allow(clippy::disallowed_methods, reason = "this crate opens files and starts programs for all other crates")]
 
 pub mod children;
 mod control;

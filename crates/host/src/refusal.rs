@@ -34,7 +34,11 @@ impl fmt::Display for Refusal {
                 write!(f, "`{}` is a link of user {owner}, and looptax does not follow such a link", at.display())
             }
             Self::Unreadable { at, viewer } => {
-                write!(f, "looptax reads `{}` for user {viewer}, and this user may not read it", at.display())
+                write!(
+                    f,
+                    "looptax does not read `{}` on behalf of user {viewer}: that user may not read this path",
+                    at.display()
+                )
             }
             Self::Stranger(stranger) => stranger.fmt(f),
             Self::Changeable(what) => write!(f, "users other than root can change {what}"),

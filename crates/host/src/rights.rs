@@ -67,7 +67,7 @@ pub struct Lowered {
 /// Lowers the thread's capabilities to these, until the returned guard is dropped.
 ///
 /// If the kernel refuses, the capabilities stay as they are, and the caller continues.
-#[must_use = "the capabilities come back when it is dropped"]
+#[must_use = "the capabilities come back when the returned guard is dropped"]
 pub fn lowered_to(kept: CapabilitySet) -> Lowered {
     let lowered = || {
         let before = capabilities(None)?;

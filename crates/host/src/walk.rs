@@ -283,7 +283,7 @@ impl<'a> Way<'a> {
     /// Returns the end of a path, if the path leads to a folder that is already held: `/`, or a folder reached through
     /// `..`.
     fn end_held(mut self) -> io::Result<Walked> {
-        let top = self.held.pop().expect("the first one is never taken away");
+        let top = self.held.pop().expect("the walk keeps its first folder until the end");
         let fd = openat(&top.fd, ".", OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
         let last = Some(Last::itself(fd, top.stat));
         let (above, name) = match self.held.pop() {
@@ -302,7 +302,7 @@ impl<'a> Way<'a> {
     }
 
     fn top(&self) -> &Held {
-        self.held.last().expect("the first one is never taken away")
+        self.held.last().expect("the walk keeps its first folder until the end")
     }
 
     fn make(&self, name: &OsStr, mode: u32) -> io::Result<OwnedFd> {
@@ -374,7 +374,7 @@ impl<'a> Way<'a> {
     }
 
     fn end(mut self, name: OsString, last: Option<Last>) -> Walked {
-        let top = self.held.pop().expect("the first one is never taken away");
+        let top = self.held.pop().expect("the walk keeps its first folder until the end");
         Walked { folder: top.into_folder(), name, last, is_by_link: self.is_by_link, links: self.links }
     }
 }

@@ -26,7 +26,7 @@ pub enum RedirectError {
     #[error("looptax can move connections to at most {at_most} addresses, not to {n}")]
     TooManyRoutes { n: usize, at_most: usize },
     /// The process has several threads; a forked process would have only the thread that forks.
-    #[error("this process has {n} threads; looptax can start a supervisor only from a process with one")]
+    #[error("this process has {n} threads; looptax can start a supervisor only from a process with one thread")]
     Threads { n: usize },
     /// The kernel, or a sandbox around looptax, does not allow the redirection, and the caller requires it.
     #[error("looptax cannot move connections on this machine")]

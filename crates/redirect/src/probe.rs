@@ -15,7 +15,7 @@ use looptax_host::seccomp::{self, Answer, Listener};
 
 /// The optional features.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each feature is there or not, by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "each feature is present or absent, independently of the others")]
 pub struct Features {
     /// Whether the supervisor is woken on the caller's core.
     pub has_sync_wake_up: bool,
@@ -48,7 +48,7 @@ pub enum Obstacle {
         /// The kernel's error.
         source: io::Error,
     },
-    #[error("looptax tried whether the kernel allows this, and failed at {step}")]
+    #[error("looptax tested whether the kernel allows this; the test failed at {step}")]
     Trial {
         /// The step that was refused.
         step: &'static str,

@@ -3,7 +3,7 @@
 
 /// Features that looptax does not use although the kernel has them.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-#[expect(clippy::struct_excessive_bools, reason = "each feature is there or not, by itself")]
+#[expect(clippy::struct_excessive_bools, reason = "each feature is present or absent, independently of the others")]
 pub struct Switches {
     /// Whether to omit the whole mechanism, as on a kernel without it.
     pub no_listener: bool,

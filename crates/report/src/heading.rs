@@ -18,7 +18,7 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
         return format!("your application, {}", text.clean(&target.name));
     }
     if target.kind == "none" {
-        return format!("{name}, with a server that it chooses itself");
+        return format!("{name}, on the server that the command chooses");
     }
     let mut parts = vec![server(target, text), name];
     parts.extend(workload.protocol.as_deref().map(|protocol| text.clean(protocol)));
@@ -59,9 +59,9 @@ pub(crate) fn own_processes(target: &Target, text: Text) -> Option<String> {
     let n = target.processes_per_arm?;
     let kind = text.clean(&target.kind);
     Some(format!(
-        "unix and tcp are separate processes, because {kind} serves a socket or TCP, not both: {n} processes of each, \
-         from one binary, with one command line except for the address; for every epoch a coin picks one process of \
-         each"
+        "unix and tcp are separate processes, because {kind} serves a socket or TCP, not both; each has {n} processes \
+         with the same binary and the same command line except for the address; for every epoch a coin picks one \
+         process of unix and one process of tcp"
     ))
 }
 
@@ -70,7 +70,7 @@ fn sizes(workload: &Workload) -> Option<String> {
     if let Some(stream) = &workload.stream {
         return Some(match stream.write_bytes {
             Some(bytes) => {
-                format!("{} per request in writes of {}", size(stream.bytes), size(bytes))
+                format!("{} per request, sent in writes of {}", size(stream.bytes), size(bytes))
             }
             // The length of a dump was not chosen, so it is rounded.
             None => format!("{} per request", amount(stream.bytes)),

@@ -47,17 +47,17 @@ const FAMILIES: [Family; 5] = [
     },
     Family {
         name: "cpu_lost_cores",
-        help: "CPU time that TCP costs more than the socket, an estimate.",
+        help: "Extra CPU time of TCP compared with the socket, an estimate.",
         pick: |it| it.cores.map(|it| it[0]),
     },
     Family {
         name: "cpu_lost_cores_lower",
-        help: "one end of the interval: CPU time that TCP costs more than the socket.",
+        help: "Extra CPU time of TCP compared with the socket: lower end of the interval.",
         pick: |it| it.cores.map(|it| it[1]),
     },
     Family {
         name: "cpu_lost_cores_upper",
-        help: "one end of the interval: CPU time that TCP costs more than the socket.",
+        help: "Extra CPU time of TCP compared with the socket: upper end of the interval.",
         pick: |it| it.cores.map(|it| it[2]).filter(|it| it.is_finite()),
     },
 ];

@@ -194,9 +194,7 @@ type OfServers = (&'static str, &'static str, fn(&(f64, u64)) -> f64);
 
 /// The first counter divided by the second gives the CPU time per request.
 const OF_SERVERS: [OfServers; 2] = [
-    ("looptax_server_cpu_seconds", "CPU time of servers, if the number of the requests that used it is known.", |it| {
-        it.0
-    }),
+    ("looptax_server_cpu_seconds", "CPU time of the servers whose number of requests is known.", |it| it.0),
     ("looptax_server_cpu_requests", "Requests of all clients that used this CPU time.", |it| it.1 as f64),
 ];
 

@@ -40,7 +40,7 @@ fn a_stream_is_told_in_bytes_per_second() {
     // A request is sent as three full writes and one for the rest, or in more parts if a socket is full.
     assert!(sends_per_request(&comparison) >= 4.0, "{comparison}");
     assert!(printed.contains("B/s"), "{printed}");
-    assert!(printed.contains("100000 bytes per request in writes of 30000 bytes"), "{printed}");
+    assert!(printed.contains("100000 bytes per request, sent in writes of 30000 bytes"), "{printed}");
 }
 
 #[test]

@@ -340,7 +340,7 @@ fn r20_who_pays_is_listed_also_where_nobody_knows_which_server_is_behind_the_por
     assert!(open["n_closed_last_minute"].as_u64() >= Some(40), "{open:#}");
 
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    let pays = flat.split("these pay the loopback tax").nth(1).unwrap();
+    let pays = flat.split("these programs pay the loopback tax").nth(1).unwrap();
     let pids: Vec<u32> = servers.iter().map(|it| it.0.id()).collect();
     let (one, other) = (pids[0].min(pids[1]), pids[0].max(pids[1]));
     let end = format!("{address} of user 52410, may be redis-server {one} or redis-server {other} (by its user)");

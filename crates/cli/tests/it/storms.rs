@@ -28,8 +28,8 @@ fn r49_storms_have_a_verdict_a_next_step_and_a_place_in_the_history() {
         // The socket accepts one connection more than the size of its queue.
         "while the server is stopped for 200 ms: over the socket 65.0 % [",
         "] of 60 connections fail (EAGAIN), none of 20; over TCP none of 20 or 60 connections fails",
-        "next: set `tcp-backlog` (which also applies to the socket), to 59 at least (these storms had 20)",
-        "60 connections: 59 is the smallest queue at which none failed on the socket in 3 storms",
+        "next: set `tcp-backlog` (which also applies to the socket), to at least 59 (these storms had 20)",
+        "60 connections: 59 is the smallest queue at which no connection failed on the socket in 3 storms",
         "record: ",
     ] {
         assert!(said.contains(words), "no `{words}` in\n{}", run.stdout);

@@ -46,13 +46,13 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "latest_findings",
-        doc: "The findings of these reports, each once.",
+        doc: "The findings of each machine's newest report, without duplicates.",
         table: Some(&FINDINGS),
         more: &[RECEIVED],
     },
     View {
         name: "latest_verdicts",
-        doc: "Each machine's newest verdict on an arm of a server under the same conditions, each once.",
+        doc: "Each machine's newest verdict for each combination of server, arms and conditions.",
         table: Some(&VERDICTS),
         more: &[RECEIVED],
     },
@@ -64,8 +64,8 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "pairs",
-        doc: "Programs with the kinds of server that they are connected to, from the newest report of each machine \
-            that reported within a week.",
+        doc: "Pairs of a program and the kind of server that the program is connected to. The figures come from the \
+            newest report of each machine that reported within a week.",
         table: None,
         more: &[
             CLIENT,
@@ -87,8 +87,9 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "movers",
-        doc: "Clients and servers whose transport differs in a machine's newest report from that of a week before, or of \
-            the first report; only machines that reported within a week.",
+        doc: "Clients that changed their transport to a kind of server. The machine's newest report is compared with a \
+            report that is at least a week older, or else with the machine's first report. Only machines that reported \
+            within a week are included.",
         table: None,
         more: &[
             HOST_ID,
@@ -100,7 +101,8 @@ pub const VIEWS: [View; 10] = [
             column(
                 "direction",
                 Kind::Word,
-                "`to socket` or `to tcp`; after a move from both transports to one, the remaining transport.",
+                "`to socket` or `to tcp`. If the client used both transports before, this is the transport that the \
+                    client still uses.",
             ),
             REQUESTS,
         ],
@@ -133,7 +135,7 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "payers",
-        doc: "Programs of a machine that are connected to a kind of server over TCP, of machines that reported within a week.",
+        doc: "Programs that are connected to a kind of server over TCP, on machines that reported within a week.",
         table: None,
         more: &[
             HOST_ID,
@@ -149,8 +151,8 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "measurements",
-        doc: "The time that TCP over loopback adds to a request of a machine's server: its newest verdict against the \
-             socket with an interval.",
+        doc: "CPU time that TCP over loopback adds to a request, for each machine and kind of server. The figures come \
+            from the newest verdict that compares TCP with the socket and has an interval.",
         table: None,
         more: &[
             HOST_ID,
@@ -160,7 +162,7 @@ pub const VIEWS: [View; 10] = [
             column("kernel", Kind::Word, "Kernel release and version."),
             column("cpu_model", Kind::Word, "CPU model."),
             column("virtualised", Kind::Word, "yes, no, or empty if the machine does not report it."),
-            column("cpu_us", Kind::Number, "CPU time that TCP adds to a request, both ends, µs."),
+            column("cpu_us", Kind::Number, "CPU time that TCP adds to a request, client and server together, µs."),
             column("cpu_us_lo", Kind::Number, "Lower end of the interval."),
             column("cpu_us_hi", Kind::Number, "Upper end of the interval."),
             column("alpha", Kind::Number, "Two-sided level of the interval."),

@@ -10,7 +10,8 @@ use crate::text::{known, text};
 /// One row for each combination of client, server and transport.
 pub const FINDINGS: Table = Table {
     name: "findings",
-    doc: "Connections of one process to one server of the same machine, over one transport, as looptax find saw them.",
+    doc: "The connections from one process to one server on the same machine over one transport. `looptax find` saw \
+        these connections.",
     key: &["report_id", "n"],
     columns: &[
         Column { name: "report_id", kind: Kind::Text, doc: "The report that contains the finding." },
@@ -42,22 +43,23 @@ pub const FINDINGS: Table = Table {
         Column {
             name: "requests_per_s",
             kind: Kind::Number,
-            doc: "Requests per second over all these connections, counted in the kernel, else as segments with data.",
+            doc: "Requests per second over all these connections. If the kernel did not count requests, looptax \
+                counted TCP segments with data instead.",
         },
         Column {
             name: "opened_per_s",
             kind: Kind::Number,
-            doc: "Connections opened per second, including closed connections; none if the kernel did not count them.",
+            doc: "Connections opened per second, including closed connections; no value if the kernel did not count.",
         },
         Column {
             name: "median_us",
             kind: Kind::Number,
-            doc: "Half of the requests took less than this, microseconds; none if the kernel did not count them.",
+            doc: "Half of the requests took less than this, in microseconds; no value if the kernel did not count.",
         },
         Column {
             name: "cpu_ms_per_s",
             kind: Kind::Number,
-            doc: "CPU time that TCP costs more than the socket, ms per second: an estimate.",
+            doc: "Extra CPU time of TCP compared with the socket, ms per second: an estimate.",
         },
         Column { name: "cpu_ms_per_s_lo", kind: Kind::Number, doc: "Lower end of the interval." },
         Column { name: "cpu_ms_per_s_hi", kind: Kind::Number, doc: "Upper end of the interval." },

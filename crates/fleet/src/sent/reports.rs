@@ -16,11 +16,12 @@ pub const REPORTS: Table = Table {
         Column {
             name: "host_id",
             kind: Kind::Text,
-            doc: "The machine's number: a keyed hash of /etc/machine-id, the same after a renaming.",
+            doc: "The machine's number: a keyed hash of /etc/machine-id. A new name of the machine does not change \
+                this number.",
         },
         Column { name: "at", kind: Kind::Time, doc: "When looptax inspected the machine, by the machine's clock." },
         Column { name: "host", kind: Kind::Text, doc: "The machine's name; hashed with --anonymous." },
-        Column { name: "looptax", kind: Kind::Word, doc: "Version of the looptax that reported." },
+        Column { name: "looptax", kind: Kind::Word, doc: "Version of looptax that made the report." },
         Column { name: "kernel", kind: Kind::Word, doc: "Kernel release and version." },
         Column { name: "arch", kind: Kind::Word, doc: "Machine architecture, as uname -m." },
         Column { name: "cpu_model", kind: Kind::Word, doc: "CPU model." },
@@ -37,8 +38,8 @@ pub const REPORTS: Table = Table {
             doc: "Seconds between the two snapshots that the rates come from.",
         },
         Column { name: "servers", kind: Kind::Count, doc: "Servers that run." },
-        Column { name: "findings", kind: Kind::Count, doc: "Rows of the table findings in this report." },
-        Column { name: "verdicts", kind: Kind::Count, doc: "Rows of the table verdicts in this report." },
+        Column { name: "findings", kind: Kind::Count, doc: "Number of findings in this report." },
+        Column { name: "verdicts", kind: Kind::Count, doc: "Number of verdicts in this report." },
         Column {
             name: "left_out",
             kind: Kind::Count,

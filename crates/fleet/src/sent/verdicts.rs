@@ -30,7 +30,7 @@ pub const VERDICTS: Table = Table {
         Column {
             name: "server",
             kind: Kind::Word,
-            doc: "Kind of the server: mariadb, postgres, redis; echo for none.",
+            doc: "Kind of the server: mariadb, postgres, redis, …; echo is looptax's own test server.",
         },
         Column { name: "server_version", kind: Kind::Word, doc: "The version as the server states it." },
         Column { name: "is_private", kind: Kind::Flag, doc: "Whether looptax started the server." },
@@ -56,7 +56,7 @@ pub const VERDICTS: Table = Table {
         Column {
             name: "cpu_us",
             kind: Kind::Number,
-            doc: "CPU time that the other arm adds to a request, both ends, µs.",
+            doc: "CPU time that the other arm adds to a request, client and server together, µs.",
         },
         Column { name: "cpu_us_lo", kind: Kind::Number, doc: "Lower end of the interval." },
         Column { name: "cpu_us_hi", kind: Kind::Number, doc: "Upper end of the interval." },

@@ -33,7 +33,7 @@ pub struct Meetings {
 ///
 /// # Cost
 /// A survey of the machine, then two short files per thread and sample.
-#[allow(clippy::disallowed_methods, reason = "how long to look, not a measurement")]
+#[allow(clippy::disallowed_methods, reason = "the duration of the observation, not a measurement")]
 pub fn meetings(server_pid: u32) -> Option<Meetings> {
     let survey = survey(None);
     let clients = survey.clients.iter().filter(|it| {

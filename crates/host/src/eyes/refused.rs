@@ -14,8 +14,8 @@ pub enum Refused {
     #[error("only root, or a process with CAP_BPF and CAP_PERFMON, may count requests on sockets")]
     Rights,
     #[error(
-        "looptax runs in a separate process namespace, as in a container, but to count requests on sockets it needs \
-         the process numbers of the machine (docker run --pid=host, hostPID: true)"
+        "looptax runs in a separate process namespace, for example in a container; to count requests on sockets, \
+         looptax needs the process numbers of the machine (docker run --pid=host, hostPID: true)"
     )]
     OwnProcesses,
     #[error(

@@ -95,7 +95,7 @@ pub fn decide(program: &[sock_filter], arch: u32, number: c_long, args: [u64; 6]
         let is_true = match step.code {
             LOAD => {
                 let bytes = data[step.k as usize..].first_chunk();
-                value = u32::from_ne_bytes(*bytes.expect("offsets are those of the data"));
+                value = u32::from_ne_bytes(*bytes.expect("a program loads only bytes of the data"));
                 continue;
             }
             RETURN => return step.k,

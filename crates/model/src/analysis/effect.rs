@@ -104,7 +104,7 @@ fn by_quantile(epochs: &[Epoch], quantile: Quantile, tax: &Tax) -> (Figure, [Fig
             (map(&plain(Some(found.ln_ratio)), f64::exp), found.sides_us.map(|it| plain(Some(it))))
         }
         Compared::NotEnough { .. } => missing("too few requests for this percentile"),
-        Compared::SliceTooShort { .. } => missing("slices too short for the tail"),
+        Compared::SliceTooShort { .. } => missing("slices too short for the slowest requests"),
     }
 }
 

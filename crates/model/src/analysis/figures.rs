@@ -151,7 +151,7 @@ fn of_quantile(
 fn needs_time(have: usize, need: usize, n_epochs: usize, quantile: Quantile, pace: Pace) -> String {
     let more = n_epochs.saturating_sub(pace.n_epochs).max(1);
     format!(
-        "needs about {} more: {have} of {need} blocks of {} requests per arm",
+        "needs about {} more: the run has {have} of {need} blocks of {} requests per arm",
         time(more as f64 * pace.epoch_s),
         quantile.least_samples()
     )
@@ -159,7 +159,7 @@ fn needs_time(have: usize, need: usize, n_epochs: usize, quantile: Quantile, pac
 
 fn needs_longer_slices(slice_us: f64, p99_us: f64) -> String {
     format!(
-        "needs slices of at least {:.0} ms: slices of {:.0} ms cut off a tail of {:.1} ms",
+        "needs slices of at least {:.0} ms: slices of {:.0} ms are too short for a p99 of {:.1} ms",
         (p99_us / 100.0).ceil(),
         slice_us / 1e3,
         p99_us / 1e3
@@ -188,7 +188,7 @@ mod tests {
     fn check(n_epochs_needed: usize, expected: &str) {
         let pace = Pace { n_epochs: 10, epoch_s: 0.5 };
         let found = needs_time(1, 9, n_epochs_needed, Quantile::P999, pace);
-        let blocks = "1 of 9 blocks of 10000 requests per arm";
+        let blocks = "the run has 1 of 9 blocks of 10000 requests per arm";
         assert_eq!(found, format!("needs about {expected} more: {blocks}"));
     }
 
@@ -203,7 +203,7 @@ mod tests {
     fn a_tail_longer_than_the_slices_asks_for_longer_ones() {
         assert_eq!(
             needs_longer_slices(50_000.0, 12_340.0),
-            "needs slices of at least 124 ms: slices of 50 ms cut off a tail of 12.3 ms"
+            "needs slices of at least 124 ms: slices of 50 ms are too short for a p99 of 12.3 ms"
         );
     }
 }

@@ -49,8 +49,8 @@ fn not_sustained(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String
         let n = slices().count();
         (n_behind as f64 > BACKLOG_SHARE * n as f64).then(|| {
             format!(
-                "{} did not sustain the rate: at the end of {n_behind} of {n} slices, requests had waited longer than \
-                 a guard time and were still unsent",
+                "{} did not sustain the rate: at the end of {n_behind} of {n} slices, unsent requests had waited \
+                 longer than the guard time",
                 arms[side.idx()].name
             )
         })
@@ -78,8 +78,8 @@ pub fn warnings(raw: &Raw, pair: [u32; 2], arms: &[ProvedArm; 2]) -> Vec<String>
     for arm in arms.iter().filter(|arm| !arm.verified) {
         warnings.extend(arm.proof.seen.map(|seen| {
             format!(
-                "looptax saw no connection of {} in its {} runs: the command makes no connections, or they are too \
-                short to see",
+                "looptax saw no connection of {} in {} runs: the command makes no connections, or only connections \
+                 that are too short to see",
                 arm.name, seen.n_runs
             )
         }));

@@ -30,10 +30,11 @@ pub(crate) fn warning(tax: &Tax, connections: u32) -> Option<String> {
             ""
         };
         format!(
-            "of the {:.1} ms that a request over {} takes longer, {:.1} ms are CPU time: the rest is waiting for a \
-             timer, a lock, or a core that other programs used; looptax did not measure which of these{timer}",
-            longer.value / 1e3,
+            "a request over {} takes {:.1} ms longer; {:.1} ms of this difference are CPU time, and the rest is \
+             waiting for a timer, a lock, or a core that other programs used; looptax did not measure which of the \
+             three{timer}",
             tax.arm,
+            longer.value / 1e3,
             cpu_us.max(0.0) / 1e3
         )
     })

@@ -53,8 +53,8 @@ pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
             100.0 * ratio
         )),
         Warning::EnvironmentLimited { factor } => Some(format!(
-            "the interval is {factor:.1} times as wide as the number of requests explains: most of the width is \
-             noise of the machine or of other programs"
+            "the interval is {factor:.1} times as wide as this number of requests would make it: most of the \
+             width is noise of the machine or of other programs"
         )),
         // The report makes the sentences for these warnings from `stopped_early`, `stalls`, `diagnostics.modes` and
         // `diagnostics.totals_disagree`.

@@ -57,7 +57,7 @@ impl Comparison {
             let names = [(&tax.baseline, 0), (&tax.arm, idx + 1)];
             if names.iter().any(|(name, at)| self.arms[*at].name != **name) {
                 return Err(format!(
-                    "tax[{idx}] compares `{}` with `{}`, but arms[0] and arms[{}] are others",
+                    "tax[{idx}] compares `{}` with `{}`, but arms[0] and arms[{}] have other names",
                     tax.arm,
                     tax.baseline,
                     idx + 1

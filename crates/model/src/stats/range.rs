@@ -50,7 +50,7 @@ impl fmt::Display for Span {
         match self.is_open {
             (false, false) => write!(f, "has to be from {lo} to {hi}"),
             (true, true) => write!(f, "has to be between {lo} and {hi}"),
-            (true, false) => write!(f, "has to be above {lo}, up to {hi}"),
+            (true, false) => write!(f, "has to be above {lo} and at most {hi}"),
             (false, true) => write!(f, "has to be at least {lo} and below {hi}"),
         }
     }
@@ -67,7 +67,7 @@ macro_rules! numbers {
             #[allow(
                 clippy::cast_lossless,
                 trivial_numeric_casts,
-                reason = "one line for all kinds of numbers; no end of a range is where a float rounds a whole number into it"
+                reason = "one line for all kinds of numbers; the conversion to a float moves no number into a range"
             )]
             fn find(&self, is_so: &dyn Fn(f64) -> bool) -> Option<String> {
                 is_so(*self as f64).then(|| format!("{self:?}").trim_end_matches(".0").to_owned())
@@ -122,7 +122,7 @@ macro_rules! ranges {
                 ///
                 /// # Errors
                 /// Fails if a number is outside the range.
-                #[expect(private_bounds, reason = "what holds numbers is decided here")]
+                #[expect(private_bounds, reason = "only this module decides which types contain numbers")]
                 pub fn read<'de, T, D>(deserializer: D) -> Result<T, D::Error>
                 where
                     T: Deserialize<'de> + Numbers,

@@ -114,7 +114,7 @@ fn what_does_not_fit_together_is_refused() {
     let comparison = "/comparisons/0";
     let at = |rest: &str| format!("{comparison}{rest}");
     check(&at("/tax"), json!([]), "tax has 0 entries instead of 1");
-    check(&at("/arms/1/name"), json!("tls"), "but arms[0] and arms[1] are others");
+    check(&at("/arms/1/name"), json!("tls"), "but arms[0] and arms[1] have other names");
     check(&at("/tax/0/look"), json!(1), "tax[0].look is 1, but its list has 1 entries");
     check(&at("/tax/0/alpha"), json!(0.5), "0.00417 was planned for its `look`");
     check(&at("/raw/epochs/0/pair"), json!([0, 2]), "raw.epochs[0]: pair is 2, but its list has 2 entries");

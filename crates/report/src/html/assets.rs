@@ -13,7 +13,9 @@ use sha2::{Digest, Sha256};
 pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
     let packed = include_bytes!(concat!(env!("OUT_DIR"), "/page.js.deflate"));
     let mut script = String::new();
-    DeflateDecoder::new(packed.as_slice()).read_to_string(&mut script).expect("the build script packs a text");
+    DeflateDecoder::new(packed.as_slice())
+        .read_to_string(&mut script)
+        .expect("the build script compressed a valid text");
     script
 });
 /// The page's style sheet.

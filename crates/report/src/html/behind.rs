@@ -69,7 +69,7 @@ pub(super) fn tails(tails: &[ArmTail], detail: &Detail, out: &mut Markup) {
         } else if tails.iter().all(|it| it.is_pooled) {
             "Percentiles of all requests; the intervals treat requests as independent.".to_owned()
         } else {
-            "Percentiles of each epoch, which show typical stretches of time.".to_owned()
+            "Typical percentiles of a short part of the run, not percentiles of all requests together.".to_owned()
         };
         out.element("p", &[("class", "note")], &words);
     });

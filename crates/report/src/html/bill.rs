@@ -9,7 +9,8 @@ use looptax_model::record::{Arm, Comparison};
 use crate::format::{MS_FROM_US, Text};
 
 /// The names of the parts, in order.
-pub(super) const PARTS: [&str; 3] = ["client's CPU time", "server's CPU time", "the rest: no CPU time of either end"];
+pub(super) const PARTS: [&str; 3] =
+    ["client's CPU time", "server's CPU time", "the rest: not CPU time of client or server"];
 
 /// CPU times are measured over whole slices, and the latency only over their active part, so the two differ a little.
 /// If the CPU times exceed the latency by more than this share of the latency, both ends worked at the same time.

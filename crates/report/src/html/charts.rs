@@ -121,8 +121,8 @@ impl<'a> Charts<'a> {
             return absent("Latency by percentile", "the record holds no percentiles of single requests", out);
         }
         let title = "Latency by percentile";
-        let says = "A line for each arm, from the fastest request to the slowest in ten thousand requests, on \
-            logarithmic axes. The table below contains the figures.";
+        let says = "A line for each arm, from the fastest request to the 99.99th percentile, on logarithmic \
+            axes. The table below contains the figures.";
         figure(&Figure { kind: "percentiles", idx, part: 0, title, says }, out, |out| {
             behind::tails(&tails, detail, out);
             let mut kept = comparison.raw.epochs.iter().flat_map(|epoch| &epoch.samples);
@@ -157,16 +157,21 @@ impl<'a> Charts<'a> {
             let is_read = detail.epochs.iter().all(|it| it.steal_pct.is_some() && it.foreign_pct.is_some());
             let noise = match n_noisy {
                 0 if !is_read || detail.epochs.len() < 4 => "It is not known whether other programs disturbed the \
-                    epochs: stolen or foreign CPU time was not read, or there are fewer than four epochs.".to_owned(),
-                0 => "No epoch was disturbed by more than 1 % of stolen or 5 % of foreign CPU time, read over four epochs.".to_owned(),
-                n => format!("{n} of {} epochs are in windows with more than 1 % of stolen or 5 % of foreign CPU \
-                    time.", detail.epochs.len()),
+                    epochs: stolen or foreign CPU time was not read, or there are fewer than four epochs."
+                    .to_owned(),
+                0 => "No window of at least four epochs had more than 1 % of stolen or 5 % of foreign CPU time."
+                    .to_owned(),
+                n => format!(
+                    "{n} of {} epochs are in windows with more than 1 % of stolen or 5 % of foreign CPU \
+                    time.",
+                    detail.epochs.len()
+                ),
             };
             out.element("p", &[("class", "note")], &noise);
             if self.every > 1 {
                 let words = format!(
-                    "There are too many slices to draw all of them: the chart and the CSV have the slices of one epoch \
-                        in {}.",
+                    "There are too many slices to draw all of them: the chart and the CSV have the slices of one out \
+                        of every {} epochs.",
                     self.every
                 );
                 out.element("p", &[("class", "note")], &words);

@@ -28,8 +28,9 @@ pub fn fleet_page(fleet: &Fleet) -> String {
     out.element(
         "p",
         &[("class", "note")],
-        "A core is a second of CPU time per second. Brackets contain the 95 % interval. Rates count segments with \
-         data, so a rate is close to the rate of requests if each segment has one request.",
+        "A core is a second of CPU time per second. Brackets contain the 95 % interval. A rate is the number of TCP \
+         segments with data per second. If each segment has one request, this is close to the number of requests per \
+         second.",
     );
     let mut effects = fleet.effects.iter();
     for section in sections(fleet, TEXT) {

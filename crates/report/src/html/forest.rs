@@ -26,7 +26,7 @@ pub(super) fn forest(effects: &FleetEffects, out: &mut Markup) {
     };
     let height = ROW * effects.groups.len() as f64 + AXIS;
     let axis = Axis::of(&effects.groups);
-    let said = "Time that TCP adds to a request by group, with intervals; the table below has the figures";
+    let said = "Time that TCP adds to a request, for each group, with intervals; the table below has the figures";
     open_picture((WIDTH, height), said, out);
     axis.write(height, out);
     for (idx, group) in effects.groups.iter().enumerate() {

@@ -15,10 +15,10 @@ const RUNS: &str = "One command ran at a time, from its start to its end. An epo
 const FIGURES: &str = "The estimate is the Hodges-Lehmann median of the epochs' figures, its interval comes from \
     the signed-rank test, and the run analysed the data only at planned moments. No epoch was left out because of \
     its outcome.";
-const PAGES: &str = "Your application ran under looptax, which moved its new connections to the socket or left them \
-                     on TCP, slice by slice. An epoch is eight slices or a multiple of eight, or four starts of the \
-                     application, in an order decided by coin flips. Each epoch gives one effect: the ratio of the \
-                     two arms' paces.";
+const PAGES: &str = "Your application ran under looptax. In some slices looptax moved the application's new \
+                     connections to the socket; in the other slices it left them on TCP. An epoch is a multiple of \
+                     eight slices or, if each slice needs a new start of the application, four starts. Coin flips \
+                     decided the order. Each epoch gives one effect: the ratio of the two arms' paces.";
 
 /// Writes these sections; long ones are folded.
 pub(super) fn write(record: &Record, out: &mut Markup) {
@@ -154,8 +154,9 @@ fn diagnostics(record: &Record, out: &mut Markup) {
     out.element(
         "p",
         &[("class", "note")],
-        "No figure of this table decides a verdict. Little's law and the first 10 ms are 1 in a sound run (baseline \
-         / other arm); the floor is the smallest half-width that any design reaches in the same time.",
+        "No figure of this table decides a verdict. In a sound run, both figures of the columns \"Little's law\" and \
+         \"first 10 ms\" (baseline / other arm) are 1. The floor is half the width of the narrowest interval that any \
+         design reaches in the same time.",
     );
 }
 

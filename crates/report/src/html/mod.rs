@@ -131,8 +131,8 @@ fn section(idx: usize, shown: &Shown, out: &mut Markup) {
         "p",
         &[("class", "about")],
         "This page shows what a local client loses through its transport to the database. A tax above zero is the \
-         loss of an arm compared with the baseline, which is named after \"over\"; brackets contain an interval of \
-         95 % or more.",
+         loss of an arm compared with the baseline; the baseline is the name after \"over\". Brackets contain an \
+         interval of 95 % or more.",
     );
     let mut charts = charts::Charts::new(shown, idx);
     for server in &story.servers {
@@ -159,7 +159,7 @@ fn drawn(shown: &Shown, story: &Story) -> String {
     let groups: Vec<&GroupStory> = story.servers.iter().flat_map(|it| &it.groups).collect();
     let sweeps = groups.iter().filter_map(|group| charts::sweep(shown.record, group));
     let drawn = data::drawn_for(shown, &groups, sweeps.collect());
-    serde_json::to_string(&drawn).expect("numbers and strings can be written")
+    serde_json::to_string(&drawn).expect("JSON can contain numbers and strings")
 }
 
 fn foot(out: &mut Markup) {

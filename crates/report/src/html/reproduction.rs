@@ -79,7 +79,7 @@ fn section(measured: &ReproductionPart, part: &PartStory, out: &mut Markup) {
         table(caption, head, rows, out);
     }
     list(part.notes.iter().map(String::as_str), out);
-    out.folded("Each claim: rates and times, reasons, proof of the work", |out| {
+    out.folded("Each claim: rates, times and reasons, and the proof that the work was done", |out| {
         for (claim, sentences) in part.claims_without_repeats() {
             details(claim, &sentences, out);
         }

@@ -125,7 +125,7 @@ pub(super) fn remedies(all: &[RemediesStory], out: &mut Markup) {
 fn cards(record: &Record, group: &GroupStory, out: &mut Markup) {
     if group.sentences.len() > MOST_CARDS {
         out.open("div", &[("class", "sentences")]);
-        let summary = format!("All {} verdicts in a sentence each", group.sentences.len());
+        let summary = format!("All {} verdicts, one sentence for each", group.sentences.len());
         out.folded(&summary, |out| list(&group.sentences, out));
         out.close("div");
         return;

@@ -131,11 +131,11 @@ fn chains(
     out.open("figure", &[("class", "chains")]);
     out.element("figcaption", &[], &title);
     let how = format!(
-        "Callers are above the functions that they call, of all processes together. A frame is as wide as its CPU \
-         time per request on {base} and on {other} together, including what it calls; {base} and {other} by \
-         themselves are drawn to one scale. Red with a line above costs more over {other}, blue with a broken line \
-         below costs less; a deeper colour is a larger difference per request. The difference of a single frame has \
-         no interval; the table contains the intervals of the layers."
+        "The graph combines all processes. Each caller is above the functions that it calls. The width of a frame is \
+         its CPU time per request on {base} and on {other} together, including the called functions; the graph of \
+         {base} only and the graph of {other} only have the same scale. A red frame with a line above costs more over \
+         {other}, and a blue frame with a broken line below costs less; a deeper colour means a larger difference per \
+         request. The difference of a single frame has no interval; the table contains the intervals of the layers."
     );
     out.element("p", &[("class", "note")], &how);
     let without = "The flame graph needs the page's script; the table of layers does not need it.";

@@ -43,8 +43,8 @@ pub fn diff(diff: &Diff, style: Style) -> String {
     lines.item(
         0,
         "the tax is measured within each run, so a machine that was slower during one run does not change the tax; \
-         requests/s and CPU times are compared between the runs, so they include other changes of the machine, \
-         which their intervals do not cover",
+         requests/s and CPU times are compared between the runs, so their changes include other changes of the \
+         machine; the intervals do not cover these other changes",
     );
     if !diff.conditions.is_empty() {
         lines.heading(0, "other differences");

@@ -89,8 +89,8 @@ fn inject(check: &InjectCheck, delay: &InjectedDelay) -> String {
         .last()
         .map_or_else(|| "missing".to_owned(), |run| format!("{} for {:.1} %", interval(&run.tax_pct), run.truth_pct));
     format!(
-        "{} with a delay of {:.0} ns ({:.0} % of a request), client and server scheduled in turns: {} of {} intervals \
-         contain the delay; at least {} have to. The last interval is {last}, typically ±{} points",
+        "{} with a delay of {:.0} ns ({:.0} % of a request), client and server scheduled alternately: {} of {} \
+         intervals contain the delay; at least {} must contain it. The last interval is {last}, typically ±{} points",
         check.arm,
         delay.delay_ns,
         delay.part_pct,
@@ -107,8 +107,8 @@ fn slices(check: &SlicesCheck) -> String {
     };
     let [apart, lo, hi] = taxes.difference_points.map(|it| number(it, 1));
     format!(
-        "slices of 50 ms: {}, slices of 500 ms: {}; the difference is {apart} percentage points [{lo}, {hi}]; is it shown \
-         to be within 2 points? {}",
+        "slices of 50 ms: {}, slices of 500 ms: {}; the difference is {apart} percentage points [{lo}, {hi}]; is the \
+         difference at most 2 points? {}",
         interval(&taxes.tax_50ms_pct),
         interval(&taxes.tax_500ms_pct),
         match check.passed {
@@ -129,8 +129,8 @@ fn scheduled_normally(check: &DoctorResult) -> Option<&InjectedRun> {
 fn normal_scheduling(run: &InjectedRun) -> String {
     let [without, with] = run.client_switches_forced_per_request.map(|it| number(it, 2));
     format!(
-        "with ordinary scheduling (this run is not judged), a delay of {:.1} % shows as {}; the client loses its core \
-         {without} times per request without the delay, and {with} times with the delay",
+        "with ordinary scheduling (this run is not judged), a delay of {:.1} % is measured as {}; per request, \
+         the kernel takes the core from the client {without} times without the delay, and {with} times with the delay",
         run.truth_pct,
         interval(&run.tax_pct),
     )

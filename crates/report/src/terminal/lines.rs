@@ -163,7 +163,7 @@ pub(super) fn wrap(text: &str, first: usize, rest: usize) -> Vec<String> {
     let mut pieces: Vec<String> = vec![String::new()];
     for word in text.split(' ') {
         let limit = if pieces.len() == 1 { first } else { rest };
-        let piece = pieces.last_mut().expect("it starts with one and only grows");
+        let piece = pieces.last_mut().expect("`pieces` starts with one piece and only grows");
         if piece.is_empty() {
             piece.push_str(word);
         } else if width(piece) + 1 + width(word) <= limit {

@@ -379,7 +379,7 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
         let at = match it.basis {
             Basis::Asked => format!("at {rate} requests/s"),
             Basis::Seen => format!("at the {rate} requests/s of {who}"),
-            Basis::Closed => format!("at the {rate} connections/s that {who} closes, with one request each,"),
+            Basis::Closed => format!("at the {rate} connections/s that {who} closes (one request each)"),
             Basis::Say => "for example at 1,000 requests/s (set your rate with --at RATE),".to_owned(),
             Basis::Yardstick => "looptax saw no request over TCP; for example at 1,000 requests/s".to_owned(),
         };

@@ -45,14 +45,16 @@ fn heading(found: &Storms, text: Text) -> String {
         ms => format!("the server stopped for {ms:.0} ms"),
     };
     let n = found.sizes.first().and_then(|it| it.arms.first()).map_or(0, |it| it.storms.len());
-    format!("storms on {target} ({version}): as {library} connects, {came}, {stall}; {n} storms each")
+    format!(
+        "storms on {target} ({version}), with a client that connects like {library}: {came}, {stall}; {n} storms each"
+    )
 }
 
 fn queues(found: &Storms, text: Text) -> String {
     let most = found.somaxconn.map_or_else(String::new, |it| format!("; net.core.somaxconn is {it}"));
     let (queue, seen) = (found.queue, text.clean(&found.seen));
     format!(
-        "queue of the socket and of the port: {queue}, plus one{most}. The client connects as was traced with {seen}."
+        "queue of the socket and of the port: {queue}, plus one{most}. The client connects as {seen} did in a trace."
     )
 }
 

@@ -124,7 +124,7 @@ fn write_stacked(table: &Table, lines: &mut Lines) {
     let label = table.arms.iter().map(|name| width(name)).max().unwrap_or(0).max(width("tax")) + GAP;
     for row in &table.rows {
         if !row.connections.is_empty() {
-            let n: u64 = row.connections.parse().expect("it was made from a number");
+            let n: u64 = row.connections.parse().expect("this text was made from a number");
             lines.wrapped(2, &format!("{}, {}", counted(n, "connection"), row.placement));
         }
         for (name, cell) in table.arms.iter().zip(&row.arms).filter(|(_, cell)| !cell.is_empty()) {

@@ -50,7 +50,7 @@ pub fn watched(watched: &Watched, style: Style) -> String {
     lines.item(
         0,
         "p50, p99: time from the request's arrival at the server until the client has the answer; this time \
-         excludes the client's own send, which takes some microseconds, and longer over TCP",
+         excludes the client's own send, which takes a few microseconds (over TCP more than over a socket)",
     );
     if !lines.lacks("in server") {
         lines.item(0, "in server: the server took less than this for half of the requests");
@@ -128,8 +128,10 @@ fn queues(watched: &Watched, lines: &mut Lines) {
         let (server, address) = (shown(&queue.server, text), shown(&queue.address, text));
         let WatchedQueue { pid, n_waiting, backlog, .. } = queue;
         let waits = if *n_waiting == 1 { "connection waits" } else { "connections wait" };
-        lines
-            .item(0, &format!("{server} {pid} at {address}: {n_waiting} {waits} to be accepted, of {backlog} at most"));
+        lines.item(
+            0,
+            &format!("{server} {pid} at {address}: {n_waiting} {waits} to be accepted (at most {backlog} may wait)"),
+        );
     }
 }
 

@@ -9,8 +9,8 @@ use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, fixed, rate};
 
-const NOT_PAIRED: &str = "the two counts were made one after the other: a change between them includes all other \
-    changes of the machine and its load, which the interval does not cover";
+const NOT_PAIRED: &str = "the two counts were made one after the other, so a change between the counts includes all \
+    other changes of the machine and its load; the interval does not cover these other changes";
 const BUCKETS: &str = "p50, p99: half of the requests, or 99 %, took less than this; looptax counts times in \
     classes up to 6 % wide, which the intervals allow for";
 
@@ -57,7 +57,8 @@ fn busy(before: f64, after: f64) -> String {
 
 fn span(span: &WatchedSpan, text: Text) -> String {
     let name = span.name.as_ref().map(|it| format!("{}, ", shown(it, text))).unwrap_or_default();
-    let busy = span.busy_pct.map(|it| format!(", processors busy for {} % of it", fixed(it, 0))).unwrap_or_default();
+    let busy =
+        span.busy_pct.map(|it| format!(", processors busy for {} % of this time", fixed(it, 0))).unwrap_or_default();
     format!("{name}{} s until {}{busy}", fixed(span.over_s, 0), text.clean(&span.at))
 }
 

@@ -56,7 +56,7 @@ pub(crate) fn seen(comparison: &Comparison, text: Text) -> Option<String> {
         Some(format!("{} in {n_own} of {runs}", text.clean(&arm.name)))
     });
     let parts: Vec<String> = parts.collect();
-    (!parts.is_empty()).then(|| format!("connections seen while it ran: {}", parts.join(", ")))
+    (!parts.is_empty()).then(|| format!("connections seen while the command ran: {}", parts.join(", ")))
 }
 
 /// Explains why the tax is not the ratio of the times, if both are shown.
@@ -66,8 +66,8 @@ pub(crate) fn what_is_shown(comparison: &Comparison) -> Option<&'static str> {
     let has_both =
         comparison.commands.is_some() && comparison.arms.iter().any(has_times) && comparison.tax.iter().any(has_tax);
     has_both.then_some(
-        "the time per run is from each arm by itself, the tax from both arms paired within each epoch (both medians \
-         of means over the epochs), so the tax need not be the ratio of the times",
+        "the time per run comes from one arm at a time, but the tax compares both arms within each epoch; so the tax \
+         need not be the ratio of the times (all these figures are medians of the epochs' means)",
     )
 }
 

@@ -55,9 +55,9 @@ fn woken_again(comparison: &Comparison, place: &str, text: Text) -> Option<Strin
         (arm.proof.family == "AF_UNIX" && switches > WOKEN_AGAIN).then_some((arm, switches))
     })?;
     Some(format!(
-        "{place}: on {} a client that blocks in receive leaves its core {switches:.1} times per request, but needs \
-         to leave it only once to wait for one answer; Linux is known to wake such a client once in vain when the \
-         server has read its request, which would hide a part of the tax: --client poll shows that part",
+        "{place}: on {} a client that blocks in receive leaves its core {switches:.1} times per request, \
+         although once is enough to wait for one answer; Linux is known to wake such a client too early, when the \
+         server has read the request; this wake-up would hide a part of the tax, and --client poll shows that part",
         text.clean(&arm.name)
     ))
 }

@@ -43,7 +43,7 @@ pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
     let Some(lost) = &fleet.lost else {
         lines.push(
             "the cost for all machines is not known: at least two machines have to measure the same kind of server \
-             with `looptax compare`, better some dozens of machines of each kind, chosen at random"
+             with `looptax compare`; some dozens of machines of each kind, chosen at random, are better"
                 .to_owned(),
         );
         lines.extend(not_measured(fleet, "not measured on any machine", text));
@@ -212,7 +212,7 @@ fn unlike(fleet: &Fleet, text: Text) -> Section {
     let lines = if rows.is_empty() {
         Vec::new()
     } else {
-        vec!["at most one in twenty machines of this list is listed by chance".to_owned()]
+        vec!["on average, at most one in twenty machines of this list is there by chance".to_owned()]
     };
     Section {
         title: "Measured differently from their kind".to_owned(),
@@ -236,7 +236,7 @@ pub(crate) fn movers(fleet: &Fleet, text: Text) -> Section {
         ]
     });
     Section {
-        title: "Another transport than a week ago".to_owned(),
+        title: "Transport changed since a week ago".to_owned(),
         lines: Vec::new(),
         head: vec!["machine", "client and server", "before", "now", "requests", "cores saved"],
         closing: more(&fleet.movers),
@@ -284,7 +284,7 @@ pub(crate) fn hosts(hosts: &FleetList<FleetHost>, text: Text) -> Section {
     let lines = if kinds.is_empty() {
         Vec::new()
     } else {
-        vec![format!("not measured on any machine, so not in the cores: {}", kinds.join(", "))]
+        vec![format!("not measured on any machine, so the cores do not include these kinds: {}", kinds.join(", "))]
     };
     let rows = hosts.rows.iter().map(|it| {
         vec![
@@ -362,7 +362,7 @@ fn reported(machine: &FleetMachine) -> String {
     if machine.at_s.abs_diff(machine.received_s) < CLOCKS_APART_S {
         return format!("seen {own}");
     }
-    format!("seen {own} by its own clock; arrived {}", utc(machine.received_s))
+    format!("seen {own} by the machine's own clock; arrived {}", utc(machine.received_s))
 }
 
 fn utc(seconds: i64) -> String {
@@ -477,7 +477,7 @@ mod tests {
         };
         assert!(lines(vec![host(&[])]).is_empty());
         let named = lines(vec![host(&["postgres", "mariadb"]), host(&["mariadb"])]);
-        assert_eq!(named, ["not measured on any machine, so not in the cores: mariadb, postgres"]);
+        assert_eq!(named, ["not measured on any machine, so the cores do not include these kinds: mariadb, postgres"]);
     }
 
     #[test]

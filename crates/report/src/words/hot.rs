@@ -15,8 +15,9 @@ const KERNEL_MARK: &str = "[k] ";
 /// The process whose functions are shown.
 const PROCESS: &str = "server";
 
-const CLOSING: &str = "own time, without called functions; [k]: in the kernel; sampled by a timer: kernel work with \
-    interrupts off is counted in the function that switches interrupts on again";
+const CLOSING: &str = "the time of a function excludes the functions that it calls; [k] marks a function of the \
+    kernel; a timer takes the samples, so kernel work with interrupts off is counted in the function that switches \
+    interrupts on again";
 
 /// Finished cells: three rows for each function, and a column for each number of connections.
 #[derive(Debug)]
@@ -93,7 +94,8 @@ fn table(series: &Series<'_>, text: Text) -> Option<HotTable> {
     });
     Some(HotTable {
         title: format!(
-            "the server's hottest functions by connections, {}: CPU time per request, µs, and share of the server's",
+            "the server's hottest functions by number of connections, {}: CPU time per request in µs, and share of the \
+             server's CPU time",
             series.placement.name()
         ),
         header: ["function".to_owned(), String::new()].into_iter().chain(columns).collect(),

@@ -44,9 +44,9 @@ fn unseen(group: &Group) -> Option<String> {
     }
     Some(match group.target.kind.as_str() {
         "redis" | "valkey" => {
-            "looptax saw no client of the server before the measurement, so it is not known whether the clients' \
-             requests are like the measured requests or have both ends on one core (--placement same,split measures \
-             both)"
+            "looptax saw no client of the server before the measurement, so it is not known whether the \
+             clients run on other cores than the server, as in this measurement, or on the server's core (--placement \
+             same,split measures both)"
                 .to_owned()
         }
         "mysql" | "mariadb" | "postgres" => {
@@ -75,8 +75,8 @@ fn words_of_mixture(share: f64, same: &Comparison, split: &Comparison, text: Tex
     let pct = mixed(share, (same, tax), (split, other))?;
     let (arm, baseline) = (text.clean(&tax.arm), text.clean(&tax.baseline));
     Some(format!(
-        "if their requests are spread like these readings, the difference is {} of a request's time over {arm} against \
-         {baseline}",
+        "if their requests are spread like these readings, the difference is {} of a request's time ({arm} compared \
+         with {baseline})",
         text.percent(&pct)
     ))
 }

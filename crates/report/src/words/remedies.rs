@@ -131,7 +131,7 @@ fn name(remedy: &Remedy, text: Text) -> String {
             None => "several requests at once".to_owned(),
         },
         RemedyKind::Persistent => "connections that stay open".to_owned(),
-        RemedyKind::OneCore => "both ends on one core, not free".to_owned(),
+        RemedyKind::OneCore => "both ends on one core, not placed freely".to_owned(),
         RemedyKind::TwoCores => "ends on two cores, not on one".to_owned(),
     }
 }
@@ -145,8 +145,8 @@ fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
             prints the setting"
         }
         RemedyKind::Abstract => {
-            "a socket without a file: only programs in the same network namespace reach this socket, but no file \
-             rights keep clients out"
+            "a socket without a file: only programs in the same network namespace reach this socket, but file \
+             permissions cannot restrict its clients"
         }
         RemedyKind::Redirect => {
             "for a program that cannot be changed: `looptax run -- CMD` moves its connections to the socket"
@@ -168,7 +168,7 @@ fn sentence(remedy: &Remedy, server_kind: &str, text: Text) -> String {
              CPUAffinity=); worth it only if cores are left for everything else"
         }
         RemedyKind::TwoCores => {
-            "compared with both on one core: each end has a separate core, and every request wakes the other core"
+            "compared with both ends on one core: each end has a separate core, and every request wakes the other core"
         }
     };
     format!("{}: {}; {takes}", name(remedy, text), outcome(remedy, text))
@@ -209,7 +209,7 @@ fn closing(remedies: &Remedies, text: Text) -> String {
         |it: &Remedy| matches!(it.verdict, Verdict::Inconclusive | Verdict::Invalid) || it.gain_pct.known().is_none();
     let has_open = all().any(|it| it.is_today && is_open(it));
     let words = if let Some(first) = all().filter(|it| it.is_today).find(helps) {
-        format!("the largest gain is from: {}", name(first, text))
+        format!("the remedy with the largest gain: {}", name(first, text))
     } else if has_open {
         format!("no remedy is proved to help programs on {today}")
     } else {

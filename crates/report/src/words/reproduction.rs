@@ -322,7 +322,7 @@ fn proof(proof: &ReproductionProof) -> String {
         facts.push(format!("{sent} queries by $wpdb, {counted} by the server's own count ({counter})"));
     } else if let Some(count) = &proof.server_count {
         facts.push(format!(
-            "{} by the server's own count ({}), {} sent over all arms with the warm-up",
+            "{} by the server's own count ({}), {} sent over all arms including the warm-up",
             count.counted, count.counter, count.sent
         ));
     }

@@ -106,7 +106,8 @@ fn findings(comparison: &Comparison, tax: &Tax, text: Text) -> Vec<String> {
             points.lo.is_some_and(|lo| lo >= -SLICE_POINTS) && points.hi.is_some_and(|hi| hi <= SLICE_POINTS);
         let word = if is_within { "shown" } else { "not shown" };
         format!(
-            "difference of the tax with shorter slices: {} points, {word} to be within {SLICE_POINTS:.0}",
+            "with shorter slices the tax differs by {} points; a difference of at most {SLICE_POINTS:.0} \
+             points is {word}",
             text.per_request(points)
         )
     });
@@ -244,7 +245,7 @@ fn client_limit(limit: &ClientLimit, text: Text) -> String {
         }
         ClientLimitCause::Late { by_us } => {
             format!(
-                "requests are sent late, by {} at p99, which is over a tenth of the latency's p99",
+                "requests are sent late: the p99 of the delay is {}, over a tenth of the latency's p99",
                 text.micros(by_us)
             )
         }

@@ -22,7 +22,7 @@ pub(crate) fn verdict(found: &Storms, text: Text) -> String {
         ms => format!("while the server is stopped for {ms:.0} ms"),
     };
     let sides = [("unix", "the socket"), ("tcp", "TCP")].map(|(arm, way)| over(found, (arm, way), text));
-    format!("as {} connects, {stall}: {}; {}", text.clean(&found.library), sides[0], sides[1])
+    format!("with a client that connects like {}, {stall}: {}; {}", text.clean(&found.library), sides[0], sides[1])
 }
 
 /// Returns the sentence about the next step.
@@ -50,7 +50,7 @@ pub(crate) fn next(found: &Storms, text: Text) -> String {
         Some(most) if most < wanted => format!("sysctl net.core.somaxconn={wanted} (now {most}), "),
         _ => String::new(),
     };
-    format!("next: {kernel}{setting}, to {wanted} at least (these storms had {now}); or keep connections open")
+    format!("next: {kernel}{setting}, to at least {wanted} (these storms had {now}); or keep connections open")
 }
 
 /// Returns the shortest queue at which no connection of a storm of this size failed, or why this queue is not known.
@@ -58,7 +58,8 @@ pub(crate) fn smallest(found: &Storms, size: &StormSize) -> String {
     let StormSize { connections, tries_of_queue, .. } = size;
     match smallest_queue(found, size) {
         Ok(queue) => format!(
-            "{connections} connections: {queue} is the smallest queue at which none failed on the socket in {tries_of_queue} storms"
+            "{connections} connections: {queue} is the smallest queue at which no connection failed on the \
+             socket in {tries_of_queue} storms"
         ),
         Err(NotKnown { why, settles }) => {
             format!("{connections} connections: the smallest queue is not known, because {why}; {settles}")
@@ -84,7 +85,8 @@ fn smallest_queue(found: &Storms, size: &StormSize) -> Result<u32, NotKnown> {
             settles: "read the errors, which show another cause".to_owned(),
         }),
         (Some(smallest), _) if has_failed && smallest <= queue => Err(by_chance(format!(
-            "with a queue of {queue} some connections failed, but with {smallest} none failed in fewer storms"
+            "with a queue of {queue} some connections failed; with a queue of {smallest}, in fewer \
+             storms, no connection failed"
         ))),
         (Some(smallest), _) if !has_failed && smallest > queue => Err(by_chance(format!(
             "with a queue of {queue} no connection failed, but later some failed with a queue shorter than {smallest}"
@@ -172,14 +174,17 @@ mod tests {
         let found = storms(119, Some(199), 4096);
         assert_eq!(
             verdict(&found, text),
-            "as PHP's mysqlnd connects, while the server is stopped for 300 ms: over the socket 59.5 % [50.0, 65.0] of 200 \
-             connections fail (EAGAIN); over TCP none of 200 connections fails, and some are answered more than half a \
-             second late"
+            "with a client that connects like PHP's mysqlnd, while the server is stopped for 300 ms: over the socket \
+             59.5 % [50.0, 65.0] of 200 connections fail (EAGAIN); over TCP none of 200 connections fails, and some \
+             are answered more than half a second late"
         );
-        let said = "next: set `back_log`, to 199 at least (these storms had 80); or keep connections open";
+        let said = "next: set `back_log`, to at least 199 (these storms had 80); or keep connections open";
         assert_eq!(next(&found, text), said);
         let said = next(&storms(119, Some(199), 128), text);
-        assert!(said.starts_with("next: sysctl net.core.somaxconn=199 (now 128), set `back_log`, to 199"), "{said}");
+        assert!(
+            said.starts_with("next: sysctl net.core.somaxconn=199 (now 128), set `back_log`, to at least 199"),
+            "{said}"
+        );
         let said = next(&storms(0, Some(12), 4096), text);
         assert_eq!(said, "next: nothing to do, the socket's queue of 80 accepted 200 connections at once");
     }
@@ -190,7 +195,12 @@ mod tests {
         for (n_failed, smallest_queue, somaxconn, words) in [
             (119, None, 128, "the kernel allows (128); repeat the storms after `sysctl net.core.somaxconn=199`"),
             (119, None, 4096, "although the queue had room for all; read the errors"),
-            (2, Some(70), 4096, "with a queue of 80 some connections failed, but with 70 none failed in fewer storms"),
+            (
+                2,
+                Some(70),
+                4096,
+                "with a queue of 80 some connections failed; with a queue of 70, in fewer storms, no connection failed",
+            ),
             (
                 0,
                 Some(90),
@@ -205,7 +215,7 @@ mod tests {
             assert_eq!(is_open, n_failed > 0, "{}", next(&found, text));
         }
         let found = storms(119, Some(199), 4096);
-        let said = "200 connections: 199 is the smallest queue at which none failed on the socket in 3 storms";
+        let said = "200 connections: 199 is the smallest queue at which no connection failed on the socket in 3 storms";
         assert_eq!(smallest(&found, &found.sizes[0]), said);
     }
 }

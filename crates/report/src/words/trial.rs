@@ -216,7 +216,7 @@ pub(crate) fn sentences(comparison: &Comparison, text: Text) -> Vec<String> {
     if failed > 0 {
         let pages: u64 = trial.arms.iter().map(|arm| arm.n_pages + arm.n_failed).sum();
         sentences.push(format!(
-            "{} of {pages} differed from the first ones, and no figure includes them",
+            "{} of {pages} differed from the first pages; no figure includes such pages",
             counted(failed, "page")
         ));
     }

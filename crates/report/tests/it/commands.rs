@@ -59,9 +59,9 @@ fn on_a_wide_terminal() {
 
       whole runs of the command, with the cores left to the scheduler: against unix, tcp costs 5.5 % [4.9, 6.1] of
         throughput, +18.0 ms [16.2, 20.1] per run, +21.0 ms [20.0, 22.0] CPU time per run
-      the time per run is from each arm by itself, the tax from both arms paired within each epoch (both medians of means
-        over the epochs), so the tax need not be the ratio of the times
-      connections seen while it ran: unix in 40 of 41 runs, tcp in 41 of 41 runs
+      the time per run comes from one arm at a time, but the tax compares both arms within each epoch; so the tax need not
+        be the ratio of the times (all these figures are medians of the epochs' means)
+      connections seen while the command ran: unix in 40 of 41 runs, tcp in 41 of 41 runs
 
     1 verdict, with a chance of 5 % for a false alarm
     record: looptax-1.json
@@ -93,12 +93,12 @@ fn on_a_narrow_terminal() {
         scheduler: against unix, tcp costs 5.5 % [4.9, 6.1] of
         throughput, +18.0 ms [16.2, 20.1] per run,
         +21.0 ms [20.0, 22.0] CPU time per run
-      the time per run is from each arm by itself, the tax from
-        both arms paired within each epoch (both medians of
-        means over the epochs), so the tax need not be the ratio
-        of the times
-      connections seen while it ran: unix in 40 of 41 runs, tcp
-        in 41 of 41 runs
+      the time per run comes from one arm at a time, but the tax
+        compares both arms within each epoch; so the tax need
+        not be the ratio of the times (all these figures are
+        medians of the epochs' means)
+      connections seen while the command ran: unix in 40 of 41
+        runs, tcp in 41 of 41 runs
 
     1 verdict, with a chance of 5 % for a false alarm
     ");
@@ -123,7 +123,7 @@ fn without_a_server_of_ours() {
     tax.verdict = Verdict::Invalid;
     (tax.cpu_us.server, tax.cpu_us.both) = (gone(), gone());
     insta::assert_snapshot!(compare(&record, VERBOSE, style(120)), @r"
-    whole command, with a server that it chooses itself
+    whole command, on the server that the command chooses
 
       unix: ./page.sh --unix \u{1b}[2J
       tcp: ./page.sh --tcp \u{1b}[2J
@@ -133,7 +133,7 @@ fn without_a_server_of_ours() {
 
       whole runs of the command, with the cores left to the scheduler: tcp against unix cannot be used: the record gives no
         reason
-      connections seen while it ran: unix in 40 of 41 runs, tcp in 41 of 41 runs
+      connections seen while the command ran: unix in 40 of 41 runs, tcp in 41 of 41 runs
 
     no verdict in this run
     ");

@@ -111,7 +111,7 @@ fn the_price_of_encrypted_requests_says_whether_tls_is_in_it() {
 #[test]
 fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
     insta::assert_snapshot!(found(&look(), false, at(120)), @r"
-    over TCP: these pay the loopback tax
+    over TCP: these programs pay the loopback tax
       client        user      where                server        by        connections  requests/s  % of a core lost
       php-fpm8.2 8  www-data  docker 3f2a9c1b7d20  mariadbd 812  loopback  3            9.00K       3.1 [2.8, 3.3]
       php-fpm8.2 7  www-data  docker 3f2a9c1b7d20  mariadbd 812  loopback  3            12.0        under 0.1
@@ -125,7 +125,7 @@ fn a_wide_terminal_has_columns_and_the_greatest_loss_comes_first() {
       mariadbd 812  10.11.19  mysql  mariadb.service  127.0.0.1:3306, /run/mysqld/mysqld.sock
 
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
-    CPU time lost: requests/s times the cost of TCP per request, measured at full speed (probably more at lower rates):
+    CPU time lost: requests/s times the cost of TCP per request, measured at full speed (probably higher at lower rates):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     memcached 5 can be reached only over TCP: start it with `-s PATH`
     next: looptax check 8 shows whether the switch to the socket would work for that process
@@ -141,7 +141,7 @@ fn a_narrow_terminal_has_sentences() {
     look.clients[0].via = Some("docker-proxy 4711, on by unix (which leads to other servers too)".to_owned());
     let text = found(&look, false, at(60));
     insta::assert_snapshot!(text, @r"
-    over TCP: these pay the loopback tax
+    over TCP: these programs pay the loopback tax
       php-fpm8.2 7: user www-data, where docker 3f2a9c1b7d20,
         server mariadbd 812, by loopback through docker-proxy
         4711, on by unix (which leads to other serve...,
@@ -156,7 +156,7 @@ fn a_narrow_terminal_has_sentences() {
     requests/s: TCP segments with data over 1.0 s; several
       requests in one segment count as one
     CPU time lost: requests/s times the cost of TCP per request,
-      measured at full speed (probably more at lower rates):
+      measured at full speed (probably higher at lower rates):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20
         10:00)
       mariadb through docker-proxy: this cost excludes the
@@ -174,7 +174,7 @@ fn a_narrow_terminal_has_sentences() {
 fn at_80_columns_the_least_important_ones_are_left_out() {
     let text = found(&look(), false, at(80));
     insta::assert_snapshot!(text, @r"
-    over TCP: these pay the loopback tax
+    over TCP: these programs pay the loopback tax
       client        server        by        requests/s  % of a core lost
       php-fpm8.2 8  mariadbd 812  loopback  9.00K       3.1 [2.8, 3.3]
       php-fpm8.2 7  mariadbd 812  loopback  12.0        under 0.1
@@ -191,7 +191,7 @@ fn at_80_columns_the_least_important_ones_are_left_out() {
     requests/s: TCP segments with data over 1.0 s; several requests in one segment
       count as one
     CPU time lost: requests/s times the cost of TCP per request, measured at full
-      speed (probably more at lower rates):
+      speed (probably higher at lower rates):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     memcached 5 can be reached only over TCP: start it with `-s PATH`
     next: looptax check 8 shows whether the switch to the socket would work for that
@@ -347,7 +347,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
         listener("127.0.0.1:8080", vec![], vec![peer(21, 1e6)]),
     ];
     insta::assert_snapshot!(found(&seen, false, at(100)), @r"
-    over TCP: these pay the loopback tax
+    over TCP: these programs pay the loopback tax
       looptax 8: user www-data, where docker 3f2a9c1b7d20, server mariadbd 812, by loopback, connections
         3, requests/s 9.00K, % of a core lost 3.1 [2.8, 3.3]
       python3.11 20: user alice, server 127.0.0.1:17306 of user daemon, may be mariadbd 812 (by its
@@ -355,7 +355,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
       php-fpm8.2 7: user www-data, where docker 3f2a9c1b7d20, server mariadbd 812, by loopback,
         connections 3, requests/s 12.0, % of a core lost under 0.1
 
-    over TCP to a process that only root sees: these pay if that process is a database
+    over TCP to a process that only root sees: these programs pay if that process is a database
       client         user   server                         by        connections  requests/s
       python3.11 21  alice  127.0.0.1:8080 of user daemon  loopback  1            1.00M
 
@@ -365,7 +365,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
 
     servers
       server        version   user   listens on
-      mariadbd 812  10.11.19  mysql  only root sees which sockets are its own
+      mariadbd 812  10.11.19  mysql  only root sees the server's sockets
 
     also listening, process not seen
       listens on       user    may be                      connections
@@ -437,13 +437,13 @@ fn gauges_sum_the_connections_of_a_program_by_server_and_way() {
     # HELP looptax_find_requests_per_second Requests, counted as TCP segments with data.
     # TYPE looptax_find_requests_per_second gauge
     looptax_find_requests_per_second{server="mariadb",client="php-fpm8.2",way="loopback"} 9024
-    # HELP looptax_find_cpu_lost_cores CPU time that TCP costs more than the socket, an estimate.
+    # HELP looptax_find_cpu_lost_cores Extra CPU time of TCP compared with the socket, an estimate.
     # TYPE looptax_find_cpu_lost_cores gauge
     looptax_find_cpu_lost_cores{server="mariadb",client="php-fpm8.2",way="loopback"} 0.03068
-    # HELP looptax_find_cpu_lost_cores_lower one end of the interval: CPU time that TCP costs more than the socket.
+    # HELP looptax_find_cpu_lost_cores_lower Extra CPU time of TCP compared with the socket: lower end of the interval.
     # TYPE looptax_find_cpu_lost_cores_lower gauge
     looptax_find_cpu_lost_cores_lower{server="mariadb",client="php-fpm8.2",way="loopback"} 0.027973999999999995
-    # HELP looptax_find_cpu_lost_cores_upper one end of the interval: CPU time that TCP costs more than the socket.
+    # HELP looptax_find_cpu_lost_cores_upper Extra CPU time of TCP compared with the socket: upper end of the interval.
     # TYPE looptax_find_cpu_lost_cores_upper gauge
     looptax_find_cpu_lost_cores_upper{server="mariadb",client="php-fpm8.2",way="loopback"} 0.033388
     # EOF

@@ -161,7 +161,7 @@ fn fifteen_servers_fit_on_forty_lines_with_those_that_pay_first() {
         let n_lines = text.lines().count();
         assert!(n_lines <= 40, "{n_lines} lines at {width} columns:\n{text}");
         assert!(text.lines().all(|line| line.chars().count() <= width), "{text}");
-        assert!(text.starts_with("over TCP: these pay the loopback tax\n"), "{text}");
+        assert!(text.starts_with("over TCP: these programs pay the loopback tax\n"), "{text}");
         for server in busy().servers {
             let name = format!("\n  {} {} ", server.program, server.pid);
             assert!(text.contains(&name), "{name} at {width} columns:\n{text}");

@@ -180,7 +180,7 @@ fn r25_a_hop_that_others_share_says_so_and_one_of_unknown_parts_is_in_no_sum() {
           come and go, 50.0 requests/s, 2.0 [1.0, 3.0] ms/s lost, shared with others
         total: 1.0 [0.9, 1.1] ms/s lost
       other programs share the cost of php-fpm8.2 -> redis-server in unknown parts;
-        the totals leave it out
+        the totals exclude this cost
       a closed connection counts as one request, though it may have carried more
     ");
 }
@@ -198,7 +198,7 @@ fn r25_a_chain_that_may_go_on_says_so_in_its_sum() {
     for line in [
         "no hop over TCP is seen; perhaps on to mariadbd 812\n",
         "perhaps incomplete: connections to mariadbd 812 (420 connections) were closed within the last minute, and \
-         looptax did not see by which programs; a hop may be missing",
+         looptax did not see the clients; a hop may be missing",
     ] {
         assert!(text.contains(line), "{text}");
     }

@@ -173,7 +173,7 @@ fn the_bill_adds_up_to_the_shown_digit() {
     for row in [
         "client's CPU time 3.1 µs 3.1 µs",
         "server's CPU time 9.9 µs 9.9 µs",
-        "no CPU time of either end 2.0 µs 5.0 µs",
+        "not CPU time of client or server 2.0 µs 5.0 µs",
         "mean latency 15.0 µs 18.0 µs",
     ] {
         assert!(text.contains(row), "no {row:?} in\n{text}");

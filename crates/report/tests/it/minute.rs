@@ -103,7 +103,7 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     closing.clients.clear();
     closing.chains = vec![shop(), shop()];
     let text = minute().end(&record, &AtRate::seen(Some(&closing)), 48.2, None);
-    assert_eq!(text.matches("31.0 connections/s that php-fpm8.2 closes, with one request each,").count(), 1, "{text}");
+    assert_eq!(text.matches("31.0 connections/s that php-fpm8.2 closes (one request each)").count(), 1, "{text}");
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(text.contains("31.0 new connections/s cost more"), "{text}");
     assert!(!text.contains("worth it"), "{text}");

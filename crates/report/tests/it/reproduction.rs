@@ -137,18 +137,18 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
         measured: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
         also: both ends share one core here
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
-          over all arms with the warm-up
+          over all arms including the warm-up
       others (tcp over unix)
         published: TCP 35 % below the socket
         measured: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
         also: as above
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
-          over all arms with the warm-up
+          over all arms including the warm-up
       a part (tcp over unix)
         measured: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
         note: as above
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
-          over all arms with the warm-up
+          over all arms including the warm-up
       dumped 1000 rows
       not measured: the dump: mysqldump is not on PATH
       again: lookups: socket, loopback (run 20261122-120000-1-x)

@@ -60,7 +60,7 @@ fn a_verdict_says_that_the_client_is_the_bottleneck() {
         ClientLimitCause::BusyCores { busy_pct: 97.2 },
         "the cores that the client has for itself are 97 % busy",
     );
-    check_limit(ClientLimitCause::Late { by_us: 41.0 }, "requests are sent late, by 41.0 µs at p99");
+    check_limit(ClientLimitCause::Late { by_us: 41.0 }, "requests are sent late: the p99 of the delay is 41.0 µs");
 }
 
 #[test]
@@ -246,9 +246,9 @@ fn arms_that_lead_to_processes_of_their_own_are_told_under_the_heading() {
     memcached.target.processes_per_arm = Some(2);
     let expected = [
         "memcached 1.6.18, ",
-        "\n  unix and tcp are separate processes, because memcached serves a socket or TCP, not both: 2 processes of \
-         each",
-        "for every epoch a coin picks one process of each\n",
+        "\n  unix and tcp are separate processes, because memcached serves a socket or TCP, not both; each has 2 \
+         processes with",
+        "for every epoch a coin picks one process of unix and one process of tcp\n",
     ];
     check(memcached, &expected);
     let text = text_of(vec![one()]);

@@ -75,7 +75,7 @@ fn who_asks_whom_is_told_with_times_and_a_next_step_over_tcp_alone() {
     let text = watched(&late, style());
     assert!(text.contains("1.00/s  200.4 ms"), "{text}");
     assert!(
-        text.contains("redis-server 812 at 0.0.0.0:6379: 3 connections wait to be accepted, of 511 at most"),
+        text.contains("redis-server 812 at 0.0.0.0:6379: 3 connections wait to be accepted (at most 511 may wait)"),
         "{text}"
     );
 }
@@ -96,8 +96,8 @@ fn a_narrow_terminal_has_columns_too_and_the_next_step_below_them() {
     counted for 2 s; several requests sent together count as one; a login counts as
       one or two
     p50, p99: time from the request's arrival at the server until the client has the
-      answer; this time excludes the client's own send, which takes some
-      microseconds, and longer over TCP
+      answer; this time excludes the client's own send, which takes a few
+      microseconds (over TCP more than over a socket)
     next: looptax check 4711 shows whether the socket would work for the busiest
       client over TCP
     left out at this width: where, in server, new, cpu/req; --json has them
@@ -188,7 +188,7 @@ fn moved(mean_pct: Figure, p: f64, busy_pct: f64) -> WatchedDiff {
         p50_pct: Figure::new(-20.0, -30.0, -10.0, 20),
         p99_pct: Figure::missing("few"),
         p: Some(p),
-        notes: vec!["9 % of the requests after went over TCP".to_owned()],
+        notes: vec!["9 % of the requests in the later count went over TCP".to_owned()],
     };
     WatchedDiff { before: span(40.0), after: span(busy_pct), hops: vec![change], notes: Vec::new() }
 }
@@ -201,7 +201,7 @@ fn a_change_is_told_with_its_interval_and_with_what_else_changed() {
         "{text}"
     );
     assert!(text.contains("200 µs  160 µs  -20.0 % [-22.0, -18.0]  shorter\n"), "{text}");
-    assert!(text.contains("9 % of the requests after went over TCP"), "{text}");
+    assert!(text.contains("9 % of the requests in the later count went over TCP"), "{text}");
     let busier = watched_diff(&moved(Figure::new(-20.0, -22.0, -18.0, 20), 0.001, 80.0), style());
     assert!(busier.contains("shorter, other load"), "{busier}");
     assert!(busier.contains("busy for 40 % of the time before and for 80 % after"), "{busier}");

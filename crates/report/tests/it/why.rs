@@ -276,7 +276,8 @@ fn functions_over_connections_have_a_row_for_each_arm_and_the_difference_in_ever
     ];
     for view in views {
         for words in [
-            "the server's hottest functions by connections, same: CPU time per request, µs, and share of the server's",
+            "the server's hottest functions by number of connections, same: CPU time per request in µs, and share of \
+             the server's CPU time",
             "function 1 connection 64",
             "memcpy unix 1.00 10.0 % 2.00 20.0 %",
             "tcp 1.50 7.5 % 1.00 5.0 %",

@@ -163,7 +163,7 @@ def hold_page(held, over_tcp, movers, fallen):
     of_shops = lambda found: {(row[0], f"{row[1]} → redis") for row in found}
     for title, expected in (
         ("Where to begin", {(host, f"{it.client} → {it.server}") for host, it in over_tcp}),
-        ("Another transport than a week ago", of_shops(movers)),
+        ("Transport changed since a week ago", of_shops(movers)),
         ("Fell back", of_shops(fallen)),
     ):
         held.same(f"page: {title}", expected, lambda it, title=title: it["page"].pairs(title))

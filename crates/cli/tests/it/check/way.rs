@@ -202,7 +202,7 @@ fn r20_settings_that_check_names_end_what_it_complains_of() {
     let server = redis(port, &["--tcp-backlog", "100"]);
     let run = check();
     run.expect_code(1);
-    let settings = "write `unixsocket /run/redis/redis-server.sock` (a folder of the server's own) and \
+    let settings = "write `unixsocket /run/redis/redis-server.sock` (in a folder that belongs to the server) and \
         `unixsocketperm 770` into the server's configuration and restart the server";
     assert!(run.words().contains(settings), "{}", run.stdout);
     drop(server);

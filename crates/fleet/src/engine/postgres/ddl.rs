@@ -124,14 +124,16 @@ fn checked(column: &Column) -> String {
 pub(in super::super) fn script() -> String {
     const SCHEMA: &str = "public";
     let mut all = vec![format!(
-        "-- Names refer to the server's own objects, not to what others may have made in a schema of the database.\n{}",
+        "-- A name without a schema refers to the server's own object, even if another account made an object of the \
+         same name.\n{}",
         own_names()
     )];
     all.push(migrations(SCHEMA));
     all.extend(tables_and_views(SCHEMA));
     all.push(reached(SCHEMA));
     all.push(format!(
-        "-- `looptax fleet init` makes a partition for each month as well, a year back and a year ahead; run it once a year.\n\n{}",
+        "-- `looptax fleet init` also makes a partition for each month of the past year and of the next year. Run \
+         `looptax fleet init` once a year.\n\n{}",
         roles()
     ));
     all.join(";\n\n")

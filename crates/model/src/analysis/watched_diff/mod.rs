@@ -135,7 +135,7 @@ fn change([before, after]: [&[&WatchedHop]; 2]) -> (WatchedChange, Option<f64>) 
     let [before_side, after_side] = sides;
     let rates = [before_side.requests_per_s, after_side.requests_per_s];
     let notes =
-        [other_ways(before, "before"), other_ways(after, "after"), other_sizes(before, after), other_rate(rates)];
+        [other_ways(before, "earlier"), other_ways(after, "later"), other_sizes(before, after), other_rate(rates)];
     let change = WatchedChange {
         client: last.and_then(|it| it.client.clone()),
         server: last.and_then(|it| it.server.clone()),
@@ -194,7 +194,7 @@ fn too_few() -> Figure {
 }
 
 /// Returns a sentence if some of the requests used another transport than the others.
-fn other_ways(group: &[&WatchedHop], when: &str) -> Option<String> {
+fn other_ways(group: &[&WatchedHop], count_name: &str) -> Option<String> {
     let main = group.first()?;
     let count = |is_counted: &dyn Fn(&WatchedHop) -> bool| -> u64 {
         group.iter().filter(|it| is_counted(it)).map(|it| it.n_requests).sum()
@@ -202,7 +202,8 @@ fn other_ways(group: &[&WatchedHop], when: &str) -> Option<String> {
     let (others, all) = (count(&|it| it.way.is_tcp() != main.way.is_tcp()), count(&|_| true));
     let pct = 100.0 * others as f64 / all.max(1) as f64;
     let way = if main.way.is_tcp() { "a socket" } else { "TCP" };
-    (pct >= LEAST_OTHER_WAY_PCT).then(|| format!("{pct:.0} % of the requests {when} went over {way}"))
+    (pct >= LEAST_OTHER_WAY_PCT)
+        .then(|| format!("{pct:.0} % of the requests in the {count_name} count went over {way}"))
 }
 
 /// Returns a sentence if the sizes of the requests show that different requests were sent.

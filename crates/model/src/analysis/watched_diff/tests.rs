@@ -171,7 +171,11 @@ fn what_still_goes_over_tcp_is_told() {
     left.n_bytes_answered = 9 * 2_000;
     let found = diff(vec![before], vec![left, moved]).unwrap();
     assert_eq!(found.hops[0].after.way, Way::Unix);
-    assert!(found.hops[0].notes[0].contains("9 % of the requests after went over TCP"), "{:?}", found.hops[0].notes);
+    assert!(
+        found.hops[0].notes[0].contains("9 % of the requests in the later count went over TCP"),
+        "{:?}",
+        found.hops[0].notes
+    );
 }
 
 #[test]

@@ -70,7 +70,7 @@ fn layers_add_up_to_what_is_measured_without_the_sampler() {
     assert!((value(&sum.difference) - 5.0).abs() < 0.2, "{sum:?}");
     let added = value(why.sampler_pct.as_ref().unwrap());
     assert!((added - 8.0).abs() < 0.1, "{added}");
-    assert_eq!(why.rows.len(), 2, "a layer that nobody was seen in is left out");
+    assert_eq!(why.rows.len(), 2, "a layer without samples is left out");
     assert_eq!(why.invalid, Vec::<String>::new());
 }
 

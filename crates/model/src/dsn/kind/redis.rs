@@ -64,7 +64,7 @@ const FAMILY: Facts = Facts {
     ],
     usual_backlog: Some(511),
     how_to_raise_the_backlog: "set `tcp-backlog` (which also applies to the socket)",
-    how_to_add_a_socket: "write `unixsocket /run/redis/redis-server.sock` (a folder of the server's own) and \
+    how_to_add_a_socket: "write `unixsocket /run/redis/redis-server.sock` (in a folder that belongs to the server) and \
         `unixsocketperm 770` into the server's configuration and restart the server: a running server opens no new \
         socket; TCP stays",
     private: None,

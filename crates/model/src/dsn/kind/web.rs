@@ -50,7 +50,7 @@ pub(super) const ECHO: Facts = Facts {
     name: "echo",
     title: "echo",
     protocol: Some(Protocol::Echo),
-    how_to_add_a_socket: "restart the server, which always has a socket",
+    how_to_add_a_socket: "restart the server: an echo server always opens a socket",
     private: Some(OURS),
     ..FAMILY
 };

@@ -136,20 +136,21 @@ fn conclusion(verdict: SwitchVerdict, points: &[Point]) -> String {
     let is_there = has(PointCode::TakesSocket);
     match verdict {
         SwitchVerdict::WouldNotWork if has(PointCode::ReachesNothing) => "does not work as it is".to_owned(),
+        SwitchVerdict::WouldNotWork | SwitchVerdict::Open if is_there && n_failed > 0 => {
+            format!("on the socket already, and does not work: {n_failed} cause{}", plural(n_failed))
+        }
         SwitchVerdict::WouldNotWork | SwitchVerdict::Open if is_there => format!(
-            "on the socket already, {}: {} point{}",
-            if n_failed > 0 { "and does not work" } else { "looptax does not know whether it works" },
-            n_failed.max(n_open),
-            plural(n_failed.max(n_open))
+            "on the socket already, but looptax does not know whether the connection works: {n_open} open point{}",
+            plural(n_open)
         ),
         SwitchVerdict::WouldWork if n_open == 0 => "would work".to_owned(),
         SwitchVerdict::WouldWork => {
-            format!("would work, as far as looptax knows; {n_open} point{} open", plural(n_open))
+            format!("would work, as far as looptax knows; {n_open} open point{}", plural(n_open))
         }
         SwitchVerdict::WouldNotWork => {
             format!("would not work as things are: {n_failed} cause{}", plural(n_failed))
         }
-        SwitchVerdict::Open => format!("not known: {n_open} point{} open", plural(n_open)),
+        SwitchVerdict::Open => format!("not known: {n_open} open point{}", plural(n_open)),
         SwitchVerdict::AlreadyThere => "on the socket already".to_owned(),
         SwitchVerdict::NobodyThere => "nothing listens there: check whether this connection is in use".to_owned(),
     }

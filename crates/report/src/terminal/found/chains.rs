@@ -245,7 +245,7 @@ impl Words<'_> {
         let named = nonempty(named.collect::<Vec<_>>().join(", "))?;
         Some(format!(
             "perhaps incomplete: connections to {named} were closed within the last minute, and looptax did not see \
-             by which programs; a hop may be missing"
+             the clients; a hop may be missing"
         ))
     }
 
@@ -256,7 +256,7 @@ impl Words<'_> {
         let names = hops.map(|hop| format!("{} -> {}", client(hop, self.text), shown(&hop.server, self.text)));
         let names: BTreeSet<String> = names.collect();
         let names = nonempty(names.into_iter().take(MOST_NAMES).collect::<Vec<_>>().join(", "))?;
-        Some(format!("other programs share the cost of {names} in unknown parts; the totals leave it out"))
+        Some(format!("other programs share the cost of {names} in unknown parts; the totals exclude this cost"))
     }
 }
 

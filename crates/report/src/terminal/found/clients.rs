@@ -58,8 +58,14 @@ impl Clients {
     }
 
     pub(super) fn write(&self, found: &Found, most: Most, lines: &mut Lines) {
-        self.paying.write("over TCP: these pay the loopback tax", Part::Paying, "programs over TCP", most, lines);
-        let heading = "over TCP to a process that only root sees: these pay if that process is a database";
+        self.paying.write(
+            "over TCP: these programs pay the loopback tax",
+            Part::Paying,
+            "programs over TCP",
+            most,
+            lines,
+        );
+        let heading = "over TCP to a process that only root sees: these programs pay if that process is a database";
         self.open.write(heading, Part::Open, "programs that may pay", most, lines);
         self.on_socket.write("on the socket already", Part::OnSocket, "programs on the socket", most, lines);
         let is_empty = [&self.paying, &self.open, &self.on_socket].iter().all(|it| it.each.is_empty());

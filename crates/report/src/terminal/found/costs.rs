@@ -25,8 +25,8 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
             )
         }
         CountedBy::Kernel => format!(
-            "requests/s: counted by the kernel over {seconds:.1} s, including those of closed connections; several \
-                sent together count as one"
+            "requests/s: counted by the kernel over {seconds:.1} s, including requests of closed connections; several \
+                requests sent together count as one"
         ),
     };
     if most.of(Part::Explanations) > 0 {
@@ -48,7 +48,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     }
     lines.item(
         0,
-        "CPU time lost: requests/s times the cost of TCP per request, measured at full speed (probably more at lower \
+        "CPU time lost: requests/s times the cost of TCP per request, measured at full speed (probably higher at lower \
          rates):",
     );
     for source in lines.first_of(&used, most.of(Part::Sources), "costs") {
@@ -56,7 +56,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
             continue;
         };
         let uncertain = match (source.is_size_uncertain, source.is_undecided) {
-            (true, _) => "; the size is uncertain, because the cost differed within that run",
+            (true, _) => "; the size of this cost is uncertain, because the cost differed within that run",
             (false, true) => "; that run decided nothing, so the interval is wide",
             (false, false) => "",
         };

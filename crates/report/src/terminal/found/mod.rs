@@ -79,6 +79,6 @@ fn next(peer: &FoundPeer, text: Text) -> Option<String> {
     let program = shown(peer.program.as_deref()?, text);
     Some(format!(
         "next: looptax check FILE shows whether the switch to the socket would work for {program} {pid}; FILE is the \
-         configuration file, of the program or of its pages, that contains the server's address"
+         configuration file (of the program or of its web pages) that contains the server's address"
     ))
 }

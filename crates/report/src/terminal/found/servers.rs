@@ -116,7 +116,7 @@ fn below(server: &FoundServer, endpoints: Vec<Vec<String>>, text: Text) -> Vec<V
         let words = match (server.is_hidden, &server.home) {
             (false, _) => "nothing that looptax sees",
             (true, Some(_)) => "sockets that only root sees",
-            (true, None) => "only root sees which sockets are its own",
+            (true, None) => "only root sees the server's sockets",
         };
         let unseen = [words.to_owned(), dash()];
         return vec![[first.to_vec(), unseen.to_vec()].concat()];

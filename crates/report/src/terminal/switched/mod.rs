@@ -212,7 +212,7 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
     let mut whom = whom;
     whom.dedup();
     let words = format!(
-        "within {} s the server has to see {} over the socket, and nothing of the application over TCP{page}; {}",
+        "within {} s the server has to see {} over the socket, and no connection of the application over TCP{page}; {}",
         proof.within_s,
         whom.join(" and "),
         without(proof, back)
@@ -223,7 +223,9 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
 /// Returns what happens if the switch cannot be proved.
 fn without(proof: &SwitchProof, back: &str) -> String {
     if proof.keeps_unproved {
-        format!("on a failure {back}; without proof or failure the new file stays (--keep-unproved)")
+        format!(
+            "after a failure {back}; if there is neither a proof nor a failure, the new file stays (--keep-unproved)"
+        )
     } else {
         format!("otherwise {back}")
     }
@@ -249,8 +251,8 @@ fn risk(proof: &SwitchProof, back: &str) -> String {
 fn of_stack(proof: &SwitchProof) -> String {
     let page = { proof.url.as_ref() }.map_or("the page of --url", |url| url);
     format!(
-        "within {} s the kernel has to show connections to the upstream on the socket and none at the port any more, \
-         and {page} has to be as it is now; {}",
+        "within {} s the kernel has to show connections to the upstream on the socket, and no connection at the port; \
+         {page} has to be as it is now; {}",
         proof.within_s,
         without(proof, "both old files come back")
     )

@@ -15,8 +15,8 @@ pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
             "too wide: the interval contains both the published figure and no difference at all".to_owned()
         }
         ReproductionReason::HoldsFarEffects => {
-            "too wide: the interval contains the published figure, but also less than half or more than twice that \
-             effect"
+            "too wide: the interval contains the published figure, but also effects below half or above twice \
+             this figure"
                 .to_owned()
         }
         ReproductionReason::NoFigure { na } => format!("no figure: {na}"),
@@ -25,7 +25,7 @@ pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
         }
         ReproductionReason::Warned { warning } => format!("`compare` warns: {warning}"),
         ReproductionReason::Ended { interrupted, n_epochs, planned } => {
-            let why = if *interrupted { "interrupted" } else { "ended because the time was over" };
+            let why = if *interrupted { "interrupted" } else { "ended at the time limit" };
             format!("{why}, after {n_epochs} of {planned} epochs")
         }
         ReproductionReason::PortProxy { program } => format!("the port proxy here is {program}"),
@@ -35,7 +35,10 @@ pub(super) fn reason(reason: &ReproductionReason, text: Text) -> String {
         ),
         ReproductionReason::FirstPages { added_pct } => {
             let decides = if holds_zero(added_pct) { ", which decides nothing" } else { "" };
-            format!("the first fifteen loads of each, as published, give {}{decides}", added(added_pct))
+            format!(
+                "the first fifteen pages over each transport, as many as in the article, give {}{decides}",
+                added(added_pct)
+            )
         }
     };
     plain(&sentence, text)
@@ -78,7 +81,7 @@ pub(super) fn finding(finding: &ReproductionFinding, text: Text) -> String {
         }
         ReproductionFinding::Near { published_us, trials } => format!(
             "within a factor of two of {published_us:.0} µs per message over TCP: {}; this shows a possible cause of \
-             such a figure, not the actual one",
+             such a figure, not the actual cause",
             trials.join("; ")
         ),
         ReproductionFinding::Page { queries, page_us, share_pct, added_pct } => {
