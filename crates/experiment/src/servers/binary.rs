@@ -172,7 +172,7 @@ fn versioned_folders() -> Vec<PathBuf> {
 }
 
 fn version_text(binary: &Path) -> io::Result<Answer> {
-    #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has root's rights")]
+    #[allow(clippy::disallowed_methods, reason = "if looptax has root's rights, only root can change this program")]
     let output = Command::new(binary).arg("--version").stdin(Stdio::null()).output()?;
     // Pgpool-II prints its version to stderr.
     let text = [output.stdout, output.stderr].concat();

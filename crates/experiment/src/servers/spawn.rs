@@ -45,7 +45,7 @@ pub(crate) fn spawn(
         trusted_program(&program.path).map_err(|why| ServerError::PassedOver { path: program.path.clone(), why })?;
     }
     let log = scratch.open_log()?;
-    #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has root's rights")]
+    #[allow(clippy::disallowed_methods, reason = "if looptax has root's rights, only root can change this program")]
     let mut command = Command::new(&program.path);
     command
         .args(&program.args)

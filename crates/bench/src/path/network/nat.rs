@@ -19,7 +19,7 @@ pub fn has_nft() -> bool {
     let Ok(nft) = find_program(NFT) else {
         return false;
     };
-    #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has root's rights")]
+    #[allow(clippy::disallowed_methods, reason = "if looptax has root's rights, only root can change this program")]
     let mut nft = Command::new(nft);
     let status = { nft.arg("--version").stdout(Stdio::null()) }.stderr(Stdio::null()).status();
     status.is_ok_and(|status| status.success())
@@ -55,7 +55,7 @@ fn keep_right() -> io::Result<()> {
 }
 
 fn load(rules: &str) -> io::Result<()> {
-    #[allow(clippy::disallowed_methods, reason = "a program that only root can change, if looptax has root's rights")]
+    #[allow(clippy::disallowed_methods, reason = "if looptax has root's rights, only root can change this program")]
     let mut nft = Command::new(find_program(NFT)?);
     nft.args(["-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
     // SAFETY: only system calls; no memory is allocated between fork and exec.
