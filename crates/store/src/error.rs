@@ -122,7 +122,7 @@ fn write_hint(kind: io::ErrorKind) -> Option<&'static str> {
     Some(match kind {
         io::ErrorKind::StorageFull => "free some space, or choose another place: the disk is full",
         io::ErrorKind::QuotaExceeded => "free some space, or choose another place: the quota is used up",
-        io::ErrorKind::FileTooLarge => "raise the limit of file sizes (`ulimit -f`), which the file would exceed",
+        io::ErrorKind::FileTooLarge => "raise the limit on file sizes (`ulimit -f`): the file would exceed this limit",
         io::ErrorKind::PermissionDenied | io::ErrorKind::ReadOnlyFilesystem => "choose a place where you can write",
         io::ErrorKind::NotFound => "create the folder first: it does not exist",
         io::ErrorKind::IsADirectory => "add a file name: this is a folder",

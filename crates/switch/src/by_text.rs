@@ -93,9 +93,9 @@ fn title(planned: &Planned) -> String {
 
 fn resting_on(socket: &str, shown: &str) -> String {
     format!(
-        "The fix assumes that the server has the socket {socket} and accepts this account over that socket; looptax \
-         queried no server. To find out, run `looptax check {shown}` on the server's machine; if the server has \
-         another socket, pass the path with --socket PATH"
+        "The fix assumes that the server has the socket {socket}, and that the server accepts this account over the \
+         socket; looptax queried no server. To find out whether this is true, run `looptax check {shown}` on the \
+         server's machine. If the server has another socket, pass its path with --socket PATH"
     )
 }
 
@@ -151,8 +151,7 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
     let parts = parts.collect::<Option<Vec<_>>>().map(|it| it.concat());
     let parts = parts.filter(|all| all.iter().all(|it| !holds(&it.text, password, socket)));
     let parts = parts.ok_or(
-        "the new text contains a password in a second place, so looptax does not show the text; `looptax switch` \
-        writes it",
+        "the new text contains a password, so looptax does not show the text; `looptax switch` writes the text",
     )?;
     let replacement = |it: Rewrite| Some(Replacement { region: Region::of(text, &it.at)?, text: it.text });
     let fix: Option<Vec<Replacement>> = parts.into_iter().map(replacement).collect();

@@ -517,7 +517,9 @@ impl Carrying<'_, '_> {
             thread::sleep(LEAST_PAUSE);
         }
         let words = differs.unwrap_or_else(|| {
-            "the application has not connected since then; if it was reloaded before, reload it again".to_owned()
+            "the application has not connected since the old files were put back; if you reloaded it with the new \
+             files, reload it again"
+                .to_owned()
         });
         step(StepCode::NotSeenAgain, words)
     }

@@ -21,7 +21,7 @@ pub enum SwitchError {
     #[error("cannot replace the old {path} with the new one")]
     Exchange { path: PathBuf, source: io::Error },
     /// Another program wrote the file after looptax read it; the file stays as that program wrote it.
-    #[error("{path} was changed since looptax read it, and stays as it is now")]
+    #[error("{path} was changed after looptax read it; looptax leaves the file as it is now")]
     Changed { path: PathBuf },
     /// The file's contents are not those that the switch wrote; the file stays as it is.
     #[error("{path} is not the file that the switch wrote: {found}")]
@@ -30,7 +30,7 @@ pub enum SwitchError {
     #[error("{path} exists already, and stays as it is")]
     Exists { path: PathBuf },
     /// Somebody changed the lines that the switch had written; the file stays as it is.
-    #[error("the lines that the switch wrote into {path} were changed since then; the file stays as it is now")]
+    #[error("the lines that the switch wrote into {path} were changed later; looptax leaves the file as it is now")]
     Rewritten {
         path: PathBuf,
         /// The stored file with the contents from before the switch.
@@ -86,7 +86,8 @@ impl Explain for SwitchError {
                 "run the same command again: looptax then reads the file in its present state".to_owned()
             }
             Self::Foreign { .. } => {
-                "nothing was written there; run `looptax switch --list` to see the folder with the old file".to_owned()
+                "looptax wrote nothing to this path; run `looptax switch --list` to see the folder with the old file"
+                    .to_owned()
             }
             Self::Exists { .. } => {
                 "read the file: it may belong to another switch (`looptax switch --list`)".to_owned()
@@ -98,8 +99,8 @@ impl Explain for SwitchError {
                 format!("nothing was changed; free some space in {}, or allow this user to write there", path.display())
             }
             Self::Unnoted { path, .. } => format!(
-                "free some space in {}, or allow this user to write there; then run `looptax switch --undo` again: \
-                 looptax changes no more files, and notes the undo in the journal",
+                "free some space in {}, or allow this user to write there; then run `looptax switch --undo` again, \
+                 which only notes the undo in the journal",
                 path.display()
             ),
             Self::NotBack { id, kept, .. } => format!(
@@ -125,16 +126,17 @@ impl Explain for SwitchError {
 fn file_hint(error: &io::Error) -> String {
     let words = match error.kind() {
         io::ErrorKind::PermissionDenied => {
-            "run looptax as root, or as the owner of the file and its folder if that user is in the file's group"
+            "run looptax as root, or as the user that owns the file and its folder (this user has to be in the file's \
+             group)"
         }
         io::ErrorKind::ReadOnlyFilesystem => {
             "mount the file system for writing, or change the source that the file is generated from"
         }
-        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space; nothing was written there",
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => "free some space; looptax did not change the file",
         io::ErrorKind::ResourceBusy => {
-            "change the file at the place that it is mounted from: the file itself is a mount, as in containers"
+            "this file is mounted from another place, as in containers: change the file in that place"
         }
-        _ => "nothing was written there; write the lines by hand",
+        _ => "looptax did not change the file; write the lines by hand",
     };
     words.to_owned()
 }

@@ -250,7 +250,7 @@ impl<'a> FileToSwitch<'a> {
         if let Some(number) = wish.only.iter().find(|it| !(1..=found.len()).contains(*it)) {
             return Err(Failure::usage(
                 format!("there is no connection {number}: the file has {}", found.len()),
-                "pass --only the numbers of connections in the plan; --dry-run prints the plan",
+                "pass numbers of connections in the plan with --only; --dry-run prints the plan",
             ));
         }
         self.plan_of(found, &sources, |idx, found| planned(answer(idx, found), wish.application))
@@ -466,8 +466,8 @@ impl Plan {
                         "--burst: looptax does not know how many connections arrive together at {place}, or what to \
                          send there first"
                     ),
-                    "pass the number with --connections N; to prove the move of a web server's PHP and pages, pass \
-                    --url",
+                    "pass the number with --connections N; to prove the move of a program behind a web server, pass \
+                     --url",
                 )
             })?;
             match all.iter_mut().find(|it| it.socket == burst.socket) {

@@ -99,7 +99,7 @@ fn answer(question: &Question, within: Duration, stop: &AtomicBool) -> io::Resul
 
 fn shell(text: &str, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     let mut output = File::from(memfd_create("output", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?);
-    #[allow(clippy::disallowed_methods, reason = "an order of the caller, who has seen it")]
+    #[allow(clippy::disallowed_methods, reason = "the caller ordered this command, and saw it before")]
     let mut shell = process::Command::new("/bin/sh");
     { shell.args(["-c", text]).stdin(Stdio::null()).stdout(output.try_clone()?) }.stderr(output.try_clone()?);
     for name in SECRETS {

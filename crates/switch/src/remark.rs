@@ -99,7 +99,7 @@ pub fn remarks(named: &Path, original: &Original) -> Vec<FileRemark> {
     }
     if let Some(root) = git_tree(&original.path) {
         let words = format!(
-            "the file is in the git work tree {}: the next deployment from there brings the old lines back",
+            "the file is in the git work tree {}: the next deployment from this tree brings the old lines back",
             root.display()
         );
         add(Code::GitTree, words);

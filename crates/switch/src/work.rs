@@ -147,7 +147,7 @@ impl Work {
                 owner: match (&stat, created) {
                     (Some(stat), _) => [stat.st_uid, stat.st_gid],
                     (None, Some(created)) => [created.owner, created.group],
-                    (None, None) => unreachable!("a file is there, or is to be made"),
+                    (None, None) => unreachable!("the file exists, or the switch creates it"),
                 },
                 created: created.cloned(),
             });

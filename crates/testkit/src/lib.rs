@@ -1,5 +1,5 @@
 //! Code that only tests use: fake servers, scratch folders, a runner for the command line.
-#![allow(clippy::disallowed_methods, reason = "for tests only, in scratch folders of their own")]
+#![allow(clippy::disallowed_methods, reason = "only tests use this, in their own scratch folders")]
 
 pub mod dice;
 pub mod fake;

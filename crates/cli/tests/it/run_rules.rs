@@ -166,7 +166,7 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     let dry = ruled.run().args(["--dry-run", "--login", &url]).run();
     dry.expect_code(0);
     let words = "warning: 127.0.0.1:";
-    let others = "the login of --login works over the socket, but other logins may fail: in ";
+    let others = "the login that you passed with --login works over the socket, but other logins may fail: in ";
     assert!(dry.stdout.contains(words) && dry.stdout.contains(others), "{}", dry.stdout);
     // looptax prints the warning at the first connection to that port, not before.
     let quiet = |command: &[&str]| ruled.run().args(["-q", "--login", &url, "--"]).args(command).run();
@@ -302,7 +302,7 @@ fn r18_pgbouncer_is_moved_where_its_method_asks_for_the_same_over_both() {
         patience::wait_for("pgbouncer", Duration::from_secs(10), || TcpStream::connect(address).ok());
         let dry = Looptax::new(exe(), &scratch).args(["run", "--dry-run", "--port", &address.port().to_string()]).run();
         dry.expect_code(code);
-        let is_said = dry.stdout.contains("`auth_type = hba`, with which logins may end differently");
+        let is_said = dry.stdout.contains("`auth_type = hba`: with this setting a login may end differently");
         assert_eq!(is_said, code == 1, "{}", dry.stdout);
     }
 }

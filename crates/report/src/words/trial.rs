@@ -285,8 +285,9 @@ fn supervision(comparison: &Comparison, trial: &Trial, text: Text) -> Option<Str
     let is_moved = comparison.arms.iter().any(|arm| arm.name == "unix");
     (baseline > 0.0 && is_moved && comparison.tax.iter().all(is_usable)).then(|| {
         format!(
-            "looptax itself took {} of a page's time when it moved connections, {} when it left them; without that the \
-             difference is {} per page, an estimate for an application that is configured for the socket",
+            "looptax itself took {} of a page's time when it moved connections, and {} when it left them on TCP; \
+             without looptax's part the difference is {} per page, an estimate for an application that is configured \
+             for the socket",
             text.micros(baseline),
             text.micros(other),
             signed_time(comparison, by_configuration, text)
@@ -325,10 +326,7 @@ fn least_seen(tax: &Tax, text: Text) -> Option<String> {
     let us = tax.latency_us.mean.known();
     let us = us.and_then(|us| Some((us.hi? - us.lo?) / 2.0));
     let us = us.map_or_else(String::new, |us| format!(", {} per page", text.micros(us)));
-    Some(format!(
-        "half the interval is {}{GLUE}%{us}: the trial cannot show differences well below that",
-        trimmed(half)
-    ))
+    Some(format!("half the interval is {}{GLUE}%{us}: the trial cannot show much smaller differences", trimmed(half)))
 }
 
 /// Formats a difference in the same unit as the times of the pages.

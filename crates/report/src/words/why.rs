@@ -87,7 +87,7 @@ fn tls(why: &Why, comparison: &Comparison) -> Option<String> {
     let side = arms.iter().position(|name| ["tls", "tls-unix"].contains(name))?;
     row.arms[side].known().filter(|it| it.value >= LEAST_SHOWN_US)?;
     let ends = ends_tls(&comparison.target.kind, arms[side] == "tls-unix");
-    Some(format!("the row of TLS is the cost of encryption on `{}`; {ends}", arms[side]))
+    Some(format!("the row `{TLS}` is the cost of encryption on `{}`; {ends}", arms[side]))
 }
 
 /// Returns `16 connections, same`.
@@ -275,8 +275,8 @@ fn check(why: &Why, text: Text) -> Option<String> {
     why.sampler_pct.as_ref()?.known()?;
     let known = |row: &Option<WhyRow>| row.as_ref()?.difference.known().copied();
     Some(format!(
-        "with the sampler on, samples and the kernel's clocks show {} and {}: the layers exclude the sampler's own \
-         part, which is subtracted in proportion to their size",
+        "with the sampler on, samples and the kernel's clocks show {} and {}; the layers exclude the sampler's own \
+         part, which looptax subtracts from each layer in proportion to the layer's size",
         signed_micros(text, &known(&why.sampled)?),
         signed_micros(text, &known(&why.by_clocks)?)
     ))
@@ -308,5 +308,5 @@ fn cost(why: &Why, text: Text) -> Option<String> {
     };
     let value = |pct| format!("{}{GLUE}%", fixed(pct, 1));
     let amount = Text::as_known(&amount, value, |it| text.percent(it));
-    Some(format!("a request takes {amount} {more} CPU time, both arms together"))
+    Some(format!("a request takes {amount} {more} CPU time, on average for both arms"))
 }

@@ -23,9 +23,9 @@ fn why_open(it: &Withheld, text: Text) -> String {
         ),
         // A longer run would also leave out most of its additional epochs.
         Reason::TooFewEpochs { have, need } if u64::from(it.n_left_out) > *have => format!(
-            "{} of at least {need}, and {} do not count: these epochs were cut short, or an end of a connection \
-             moved to another core in most slices of an arm; --placement client-pinned counts epochs in which an \
-             end moved",
+            "{} of at least {need}, and {} do not count: these epochs were cut short, or one end of a connection \
+             moved to another core in most slices of one arm. With --placement client-pinned, epochs with such moves \
+             count",
             counted(*have, "epoch"),
             it.n_left_out
         ),

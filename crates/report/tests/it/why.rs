@@ -142,8 +142,8 @@ fn of_several_pairs_each_table_and_note_says_of_which_it_is() {
         "client and server together: 1 connection, same, tcp over unix",
         "client and server together: 1 connection, same, nat over unix",
         "counted per request: 1 connection, same, nat over unix",
-        "tcp over unix: with the sampler a request takes 2.0 % [1.5, 2.5] more CPU time, both arms together",
-        "nat over unix: with the sampler a request takes 3.0 % [-0.5, 4.5] less CPU time, both arms together",
+        "tcp over unix: with the sampler a request takes 2.0 % [1.5, 2.5] more CPU time, on average for both arms",
+        "nat over unix: with the sampler a request takes 3.0 % [-0.5, 4.5] less CPU time, on average for both arms",
         "nat over unix: with the sampler on, samples and the kernel's clocks show",
     ] {
         assert!(one.contains(words), "no {words:?} in\n{one}");
@@ -220,7 +220,7 @@ fn figures_of_too_few_epochs_stand_without_intervals_and_add_up_to_nothing() {
     let page = text_of(&page_of(&record, None));
     for (view, words) in [
         (&terminal, "with it a request takes 2.0 % more CPU time"),
-        (&terminal, "samples and the kernel's clocks show +10.8 µs and +11.2 µs:"),
+        (&terminal, "samples and the kernel's clocks show +10.8 µs and +11.2 µs;"),
         (&page, "TCP, IP 1.5 µs 12.2 µs +10.8 µs"),
         (&page, "wake-ups 2.00 1.50 -0.50"),
     ] {

@@ -84,8 +84,8 @@ fn conditions(address: &Address) -> Option<String> {
     let all: Vec<String> = address.conditions.iter().map(|it| format!("`{}`", it.written)).collect();
     let what = || {
         format!(
-            "left out of this text, because with these parameters libpq may refuse the socket: {}; looptax check \
-            shows which",
+            "left out of this text: {}; with these parameters libpq may refuse the socket, and looptax check shows \
+            which parameters libpq refuses",
             all.join(", ")
         )
     };

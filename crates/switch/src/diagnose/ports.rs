@@ -22,8 +22,8 @@ fn words(held: PortsHeld) -> String {
     let end = match reuse {
         None => format!("at {most} connections per second all ports are in use, and {FAILS}"),
         Some(setting) => format!(
-            "at {most} connections per second {FAILS}, unless ports can be used again after a second; on this \
-             machine they can (net.ipv4.tcp_tw_reuse={setting})"
+            "at {most} connections per second {FAILS}, unless ports can be used again after a second, as on this \
+             machine (net.ipv4.tcp_tw_reuse={setting})"
         ),
     };
     format!(

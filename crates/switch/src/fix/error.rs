@@ -38,7 +38,7 @@ pub enum FixError {
         /// The server's message, without the password.
         why: String,
     },
-    #[error("{account} was changed since looptax read it, and stays as it is now")]
+    #[error("{account} was changed after looptax read it; looptax leaves the account as it is now")]
     AccountChanged { account: String },
     /// The statements were undone, but the account differs from its earlier state.
     #[error("{account} is not as it was before: {why}")]
@@ -94,11 +94,11 @@ impl Explain for FixError {
             }
             Self::AccountChanged { .. } => "compare SHOW CREATE USER and SHOW GRANTS; nothing was done".to_owned(),
             Self::NotAsBefore { .. } => {
-                "run the statements in the file `fix` next to the journal, which undo the change".to_owned()
+                "to undo the change, run the statements in the file `fix` next to the journal".to_owned()
             }
             Self::Password { .. } => "run the statements by hand".to_owned(),
             Self::Elsewhere { .. } => {
-                "write the line at the place that the file comes from, and reload the server".to_owned()
+                "write the line by hand into the file that the server reads, and reload the server".to_owned()
             }
             Self::BadRules { .. } => {
                 "fix that line first: SELECT * FROM pg_hba_file_rules WHERE error IS NOT NULL".to_owned()

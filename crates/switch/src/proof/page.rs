@@ -148,7 +148,7 @@ impl Page {
         };
         if answer.status != self.status {
             let how = format!(
-                "{} answers with status {}, before it was {}: {}",
+                "{} answers with status {} instead of {}: {}",
                 self.url,
                 answer.status,
                 self.status,
@@ -252,7 +252,7 @@ mod tests {
         assert_eq!(page.differs(), None);
         let mut differs = || page.differs().unwrap().how;
         assert!(differs().ends_with("is a different page than before: \u{201c}Oh no at 4 end\u{201d}"));
-        let words = "status 500, before it was 200: \u{201c}Error establishing a connection\u{201d}";
+        let words = "status 500 instead of 200: \u{201c}Error establishing a connection\u{201d}";
         assert!(differs().ends_with(words));
         assert!(differs().contains("does not answer: the answer is not HTTP: `SSH"));
     }

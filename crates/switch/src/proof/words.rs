@@ -30,7 +30,7 @@ impl Seen {
                 let (connections, questions) = (plural(it.n_opened, "connection"), plural(it.n_turns, "request"));
                 let refused = it.of_logins.map_or_else(String::new, |n| format!(" (a refused login causes up to {n})"));
                 format!(
-                    "; the kernel counted {} {connections} and {} answered {questions}{refused}",
+                    "; the kernel counted {} {connections}, and {} {questions} that were answered{refused}",
                     it.n_opened, it.n_turns
                 )
             });
@@ -90,14 +90,15 @@ impl Seen {
                 let counted = self.n_counted_over_socket();
                 let connections = plural(counted, "connection");
                 format!(
-                    "the server counted {counted} {connections}, none of which the kernel saw over TCP, unlike before"
+                    "the server counted {counted} {connections}; the kernel saw none of these over TCP, unlike the \
+                     connections before the switch"
                 )
             }
         };
         if self.over_tcp.is_empty() {
-            format!("{how}, and none of the application over TCP")
+            format!("{how}; looptax saw no connection of the application over TCP")
         } else {
-            format!("{how}, and none of the application over TCP since the last such connection ended")
+            format!("{how}; looptax saw no new TCP connection of the application after the last one ended")
         }
     }
 
@@ -151,8 +152,8 @@ impl Seen {
         }
         if self.n_unclear > 0 {
             notes.push(format!(
-                "{} short {} over TCP came from processes like the application's; looptax could not see which \
-                 account these processes used",
+                "{} short {} over TCP came from processes that may be the application's; looptax could not see \
+                 which account these processes used",
                 self.n_unclear,
                 plural(self.n_unclear, "connection")
             ));

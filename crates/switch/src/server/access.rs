@@ -91,7 +91,7 @@ pub(super) fn socket(
         } else {
             Err(Failure::usage(
                 format!("`{}` is not an absolute path", named.display()),
-                "pass an absolute path of the socket, which begins with /",
+                "pass the socket's absolute path, beginning with /",
             ))
         };
     }
@@ -124,8 +124,8 @@ fn fit_folder(socket: &Path, file: &ServerFile, server: &Process) -> Result<Stat
         let usual = if file.is_folder { usual } else { usual.parent().unwrap_or(usual) };
         return Err(Unfit {
             why: format!(
-                "every user may write to {}: another program can take the socket's path before the server does, and \
-                 with PrivateTmp= a service has its own /tmp",
+                "every user may write to {}: another program can take the socket's path before the server does; also, \
+                 a service with PrivateTmp= has its own /tmp",
                 open.display()
             ),
             next: format!(
@@ -268,8 +268,9 @@ impl Access {
         let joins = self.joins.as_ref().map(|Joins { user, group, join, .. }| {
             let words = match join {
                 Some(join) => format!(
-                    "{user} joins the group {group} (`{join}`), which may use the socket, and can then also read and \
-                     change all that this group may read and change; this takes effect when the application restarts"
+                    "{user} joins the group {group} (`{join}`), which may use the socket; {user} can then also read \
+                     and change everything that this group may read and change. The new group takes effect when the \
+                     application restarts"
                 ),
                 None => format!(
                     "{user} is in the group {group}, which may use the socket, but the application runs without that \
@@ -279,7 +280,8 @@ impl Access {
             remark(FileRemarkCode::JoinsGroup, words)
         });
         let is_open = self.has_mode && self.mode & 0o002 != 0;
-        let words = "every user of this machine may use the socket, like the port now; passwords apply as before";
+        let words = "every user of this machine may use the socket, as every user may use the port now; passwords \
+                     apply as before";
         joins.into_iter().chain(is_open.then(|| remark(FileRemarkCode::OpenToAll, words))).collect()
     }
 

@@ -21,7 +21,7 @@ pub(super) fn words(asked: &BeforeRestart, n_seen: usize, port: u16, keeps_appen
             "looptax does not know whether {items} come back: the server appends to a file now, but its configuration \
              does not say `appendonly yes`"
         )),
-        Some(Saved::Appended) => Some(format!("{items} come back from its append-only file")),
+        Some(Saved::Appended) => Some(format!("{items} come back from the server's append-only file")),
         Some(Saved::Snapshots { ago_s, n_changes_since, takes_one_at_end }) => {
             let last = match ago_s {
                 Some(ago_s) => format!("last snapshot {ago_s} s ago, {n_changes_since} changes since then"),
@@ -59,7 +59,7 @@ mod tests {
         check(None, None, "");
         check(Some(Saved::Never), Some(7), "its 7 keys are lost: the server keeps nothing on disk");
         check(Some(Saved::Never), Some(0), "the server holds no keys");
-        check(Some(Saved::Appended), Some(7), "its 7 keys come back from its append-only file");
+        check(Some(Saved::Appended), Some(7), "its 7 keys come back from the server's append-only file");
         check(
             snapshots(Some(true)),
             Some(7),

@@ -94,7 +94,10 @@ impl<'a> Meeting<'a> {
                 format!(
                     "{own} is a server's own file, but no connection in {app} uses TCP to such a server on this machine"
                 ),
-                format!("`looptax check {app}` shows its target; only root can see a server of another user"),
+                format!(
+                    "`looptax check {app}` shows the server of each connection; only root can see a server of another \
+                     user"
+                ),
             ),
         }))
     }

@@ -117,7 +117,7 @@ impl Looking<'_> {
             return None;
         }
         let what = format!(
-            "{} leads to {} too, and no process would listen at that address any more",
+            "{} leads to {} too; after the switch, no process would listen at that address",
             all.join(", "),
             port.tcp
         );
@@ -275,8 +275,8 @@ fn in_chroot(name: &str, jail: &Path, socket: &Path) -> String {
     let inside = socket.strip_prefix(jail).or(socket.strip_prefix("/"));
     let inside = inside.unwrap_or(socket);
     format!(
-        "by hand: configure the program behind {name} to listen at {}, and in {name}'s file write /{}, which is the \
-         same path inside {name}'s chroot; or remove chroot from that file, and restart {name}",
+        "by hand: configure the program behind {name} to listen at {}, and write /{} into {name}'s file; inside \
+         {name}'s chroot, this is the same path. Or remove chroot from {name}'s file, and restart {name}",
         jail.join(inside).display(),
         inside.display()
     )

@@ -139,14 +139,14 @@ fn strangers(one: &Text, other: &Text) -> Failure {
     let backs = names(back::ALL.iter().map(|it| it.title()).collect());
     Failure::usage(
         format!(
-            "{} and {} are not a web server's file ({fronts}) and the file of the program behind the web server \
-            ({backs})",
+            "{} and {} are not a pair that looptax can switch together: a web server's file ({fronts}) and the file \
+             of the program behind the web server ({backs})",
             shown[0], shown[1]
         ),
         format!(
-            "with an application's file looptax also accepts a server's own file: redis.conf, valkey.conf, \
-             memcached.conf, postgresql.conf, … (--restart needs `=` before its command: --restart='COMMAND'); \
-             looptax check {} prints the lines of other files",
+            "looptax also accepts an application's file together with a server's own file: redis.conf, valkey.conf, \
+             memcached.conf, postgresql.conf, …; if one of the two is the command of --restart, write \
+             --restart='COMMAND'; looptax check {} prints the lines of other files",
             shown[0]
         ),
     )

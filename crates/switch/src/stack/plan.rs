@@ -30,8 +30,8 @@ use crate::text::Text;
 pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> {
     if wish.pid.is_some() || wish.user.is_some() || wish.application.is_some() || !wish.only.is_empty() {
         return Err(Failure::usage(
-            "--pid, --user, --as and --only apply only to an application's file that is passed with a server's own \
-             file, and neither of the two files is an application's file",
+            "--pid, --user, --as and --only need an application's file together with a server's own file, but neither \
+             of these two files is an application's file",
             "leave them out",
         ));
     }
@@ -97,7 +97,7 @@ fn socket(pair: &Pair, named: Option<&Path>) -> Result<PathBuf, Failure> {
     if !socket.is_absolute() {
         return Err(Failure::usage(
             format!("`{}` is not an absolute path", socket.display()),
-            "pass an absolute path of the socket, which begins with /",
+            "pass the socket's absolute path, beginning with /",
         ));
     }
     Ok(socket)
@@ -116,8 +116,9 @@ fn master(pair: &Pair, socket: &Path) -> Result<Process, Failure> {
             (None, Some(tcp)) => tcp.to_string(),
             _ => socket.display().to_string(),
         };
+        let title = program.title();
         Failure::usage(
-            format!("looptax sees no {} that listens at {place}, the address in its file", program.title()),
+            format!("looptax sees no {title} that listens at {place}, the address in {title}'s file"),
             "start or reload the program first, or run looptax as root",
         )
     })
@@ -144,8 +145,8 @@ fn unknown_targets(front: &Front, site: &Path, pair: &Pair) -> Vec<String> {
         let lines: Vec<String> = lines
             .map(|line| {
                 format!(
-                    "{file}line {line}: looptax does not know which server gets the pages of this line; the old \
-                     port will no longer have a server"
+                    "{file}line {line}: looptax does not know to which server this line passes pages; no server will \
+                     listen on the old port any more"
                 )
             })
             .collect();

@@ -143,7 +143,7 @@ impl Way {
         let port = if self.pool_moves {
             format!("no process listens at {tcp} any more")
         } else {
-            format!("since then, no page has caused a connection to {tcp}")
+            format!("no page has caused a connection to {tcp} since the change")
         };
         let (title, pid) = (self.sides().back.title(), own.pid);
         let words = format!("{title} {pid} listens on {socket}{seen}; {port}");

@@ -253,7 +253,7 @@ fn next_record(bytes: &[u8]) -> Result<Option<(u8, usize, usize)>, WireError> {
 fn head_bytes(content: &[u8]) -> Result<usize, WireError> {
     const STATUS: &[u8] = b"Status: ";
     let Some(at) = content.windows(4).position(|it| it == b"\r\n\r\n") else {
-        return Err(malformed("the head of a page in one record", content));
+        return Err(malformed("the head of a page, complete in one record", content));
     };
     let head = &content[..at];
     let mut lines = head.split(|byte| *byte == b'\n');

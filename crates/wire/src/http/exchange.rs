@@ -144,7 +144,7 @@ fn read_more(stream: &mut impl Stream, buffers: &mut Buffers) -> Result<usize, W
     let room = buffers.input.room();
     if room.is_empty() {
         let found = &buffers.input.unused()[..FRAME_BYTES];
-        return Err(malformed("a head and lines of at most 64 KiB", found));
+        return Err(malformed("headers and lines of at most 64 KiB", found));
     }
     let n_new = read_or_end(stream, room, READ, buffers.limits.time)?;
     buffers.input.grow(n_new);

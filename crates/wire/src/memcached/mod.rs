@@ -86,7 +86,7 @@ impl<S: Stream> Connection<S> {
                 });
             }
             let Some(pair) = statistic(&line).filter(|_| found.len() < STATS_LIMIT) else {
-                return Err(self.lines.malformed("at most 200 000 of `STAT`, a name and a value", &line));
+                return Err(self.lines.malformed("at most 200 000 lines with `STAT`, a name and a value", &line));
             };
             found.push(pair);
         }

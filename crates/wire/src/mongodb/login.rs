@@ -111,7 +111,7 @@ impl<S: Stream> Connection<S> {
             return Err(WireError::malformed(
                 PROTOCOL,
                 AUTHENTICATE,
-                "a SCRAM challenge to our nonce",
+                "a SCRAM challenge for looptax's nonce",
                 payload.unwrap_or(&told.0),
             ));
         };

@@ -48,7 +48,7 @@ impl Command {
     /// Returns the position in the command of the bytes `wanted`, which occur once.
     pub(super) fn position(&self, wanted: &[u8]) -> usize {
         let mut windows = self.bytes.windows(wanted.len());
-        windows.position(|it| it == wanted).expect("the caller has put them there")
+        windows.position(|it| it == wanted).expect("the caller put these bytes into the command")
     }
 
     /// Appends the command with its next number to `out`; returns the position at which the command starts.

@@ -52,7 +52,7 @@ pub(super) fn encrypt(action: &'static str, pem: &[u8], secret: &[u8]) -> Result
     let key = key(text.contents(), form).filter(|key| takes.contains(&key.modulus.len()));
     let key = key.ok_or_else(malformed)?;
     if secret.len() + OAEP_BYTES > key.modulus.len() {
-        return Err(WireError::Unsupported { what: "a password longer than its RSA key".to_owned() });
+        return Err(WireError::Unsupported { what: "a password that is longer than the server's RSA key".to_owned() });
     }
     let [modulus, exponent] = [key.modulus, key.exponent].map(BigUint::from_bytes_be);
     PublicKey::new(modulus, exponent).encrypt_block(secret, Pkcs1OaepPadding::new(GetRandom)).map_err(|_| malformed())

@@ -193,7 +193,7 @@ fn scram<S: Stream>(frames: &mut Frames<S>, login: &Login, allowance: &mut Allow
     let answer = match frames.receive(AUTHENTICATE, allowance)? {
         Message::AuthenticationSaslContinue(body) => exchange
             .answer(body.data(), &login.salted)
-            .ok_or_else(|| malformed(AUTHENTICATE, "a SCRAM challenge to our nonce", body.data()))?,
+            .ok_or_else(|| malformed(AUTHENTICATE, "a SCRAM challenge for looptax's nonce", body.data()))?,
         Message::ErrorResponse(body) => return Err(server_error(body.fields())),
         _ => return Err(out_of_place(AUTHENTICATE, "a SCRAM challenge")),
     };

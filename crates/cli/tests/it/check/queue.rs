@@ -286,5 +286,5 @@ fn the_pool_of_a_file_and_what_is_open_count() {
     write("");
     let connect = |_| std::net::TcpStream::connect(("127.0.0.1", port)).unwrap();
     let _open: Vec<_> = (0..30).map(connect).collect();
-    check(&scratch, &[file], "backlog-short", &["too small for 30 ", "connections open to the server now"]);
+    check(&scratch, &[file], "backlog-short", &["too small for 30 ", "connections that are open to the server now"]);
 }

@@ -170,7 +170,7 @@ fn an_account_that_cannot_reach_the_socket_stays_on_tcp() {
     let before = app.bytes();
     // No process of the application runs while the plan is made, so looptax cannot know its user.
     let run = switch(&app, &[]).run();
-    expect_as_before(&app, &run, &before, "status 500, before it was 200");
+    expect_as_before(&app, &run, &before, "status 500 instead of 200");
     // If the user is named, looptax knows before the switch that it cannot work.
     let run = switch(&app, &["--user", "www-data"]).run();
     run.expect_code(1);

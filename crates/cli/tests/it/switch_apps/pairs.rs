@@ -408,10 +408,7 @@ fn servers_of_other_machines_at_the_same_port_stay_in_the_file() {
         return;
     };
     shop.follow(
-        [
-            "+ server unix:«socket»",
-            "sites/other line 7: looptax does not know which server gets the pages of this line",
-        ],
+        ["+ server unix:«socket»", "sites/other line 7: looptax does not know to which server this line passes pages"],
         ["    server 203.0.113.7:«behind_port» backup;\n    server unix:«socket»;\n", "\nbind = \"unix:«socket»\"\n"],
     );
 }

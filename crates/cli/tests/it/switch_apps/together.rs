@@ -368,7 +368,7 @@ fn a_page_that_fails_over_the_socket_brings_both_files_back() {
     );
     let run = shop.switch(&["--reload", &reload]);
     run.expect_code(1);
-    expect_said(&run, "status 404, before it was 200");
+    expect_said(&run, "status 404 instead of 200");
     expect_said(&run, "is as it was before");
     // The visitor got no page for more than five seconds.
     let (_, visits) = run.words().split_once("visits").map(|(a, b)| (a.to_owned(), b.to_owned())).unwrap();

@@ -196,7 +196,7 @@ fn a_site_that_passes_its_pages_to_another_program_is_refused() {
     let own = fs::read_to_string(shop.place.path("sites/shop")).unwrap();
     let forged = "add_header X \"\n# configuration file «folder»/sites/more:\nserver { }\n\";\n";
     fs::write(shop.place.path("sites/shop"), format!("{own}{}", shop.place.fill(forged))).unwrap();
-    shop.trial("«folder»/sites/shop").run().expect_error(2, &["`nginx -T` prints another", "sites/shop"]);
+    shop.trial("«folder»/sites/shop").run().expect_error(2, &["`nginx -T` prints other contents for", "sites/shop"]);
     fs::write(shop.place.path("sites/shop"), own).unwrap();
     // PHP-FPM was not started with the option that allows root for a pool.
     if is_root() {

@@ -196,8 +196,8 @@ fn to_be_made(path: &Path) -> Point {
     let what = format!("{} does not exist yet: the lines below create it", path.display());
     let point = Point::new(Topic::Socket, PointCode::SocketMissing, Outcome::Unknown, what, "looked at the path");
     point.with_next(
-        "write these lines and restart the server; then run the same command again, which shows whether the client \
-         may use the socket",
+        "write these lines and restart the server; then run the same command again to see whether the client may use \
+         the socket",
     )
 }
 
@@ -250,7 +250,7 @@ fn transport(found: &Found) -> Point {
                 "the proxy's variables are set only in its own files: find the values there, and check that \
                  address; `looptax find` shows which server the proxy connects to"
             } else {
-                "pass --pid PID of the running application, with which looptax reads its environment; or check a DSN"
+                "pass the running application with --pid PID, so that looptax can read its environment; or check a DSN"
             };
             configuration(PointCode::TransportUnknown, Outcome::Unknown, why, Some(next))
         }
@@ -277,9 +277,9 @@ fn transport(found: &Found) -> Point {
 
 /// Checks a server to which a process is connected. Only the server's address is known.
 pub(super) fn connected(source: &str, address: &Address, around: Around<'_>) -> Result<CheckedConnection, Failure> {
-    let what = "the process is connected over TCP; looptax does not know which file sets this";
+    let what = "the process is connected over TCP; looptax does not know which file contains the server's address";
     let next = format!(
-        "find where {} is set; `looptax dsn {}://{}/` shows how each driver writes the socket",
+        "find where {} is set; `looptax dsn {}://{}/` shows how each driver writes the socket's address",
         place(address),
         address.protocol,
         place(address)
@@ -377,8 +377,8 @@ fn port_ignored(socket: &SocketOf, address: &Address, around: Around<'_>) -> Opt
         |(path, _)| format!("write the socket {}, or 127.0.0.1 for the server's port", path.display()),
     );
     let what = format!(
-        "with localhost the driver ignores port {port} and uses {file}, the socket of {}, pid {pid}, {ports}; the \
-         server on port {port} is {}, pid {}",
+        "with localhost the driver ignores port {port} and uses {file}; this is the socket of {} (pid {pid}, {ports}), \
+         but the server on port {port} is {} (pid {})",
         owner.name(),
         meant.name(),
         meant.process.pid

@@ -140,8 +140,8 @@ pub(super) fn socket_is(path: &Path, found: &Found, inside: &Inside, looked: &Lo
         }
         Brought::Nothing => {
             let what = format!(
-                "{what} is a path inside {}, and no volume in the file contains its folder: a server would have to \
-                 run in that same container",
+                "{what} is a path inside {}, and no volume in the file contains the path's folder: a server \
+                 would have to run in the same container",
                 inside.name
             );
             SocketIs::Known(point(PointCode::SocketInContainer, Outcome::Unknown, what).with_next(ASK))

@@ -54,8 +54,8 @@ pub(super) fn point(address: &Address, services: &[Service]) -> Option<Point> {
     let host = address.host.as_deref()?;
     let service = services.iter().find(|it| it.name == host)?;
     Some(Point::new(Topic::Server, PointCode::ServerInContainer, Outcome::Fail, format!(
-            "`{host}` is the name of a container: {} has a service of that name, and the name is unknown outside its \
-             containers",
+            "`{host}` is the name of a container: {} has a service of that name, and only the containers in this file \
+             know the name",
             service.file
         ), format!("read the services of {}", service.file)).with_next(app::by_hand(host, address.protocol, false)))
 }

@@ -99,7 +99,7 @@ fn service(
     for file in files.iter().filter(is_wanted) {
         let shown = file.display();
         let bytes = Files::Ours.read(file).map_err(|error| {
-            let hint = "run looptax as a user who may read it, or set PGSERVICEFILE to another file";
+            let hint = "run looptax as a user who may read the file, or set PGSERVICEFILE to another file";
             Failure::usage(format!("cannot read the service file `{shown}`: {error}"), hint)
         })?;
         let refused = |error| {

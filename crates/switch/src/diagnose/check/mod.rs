@@ -158,7 +158,7 @@ fn file_for_folder(address: &Address) -> Option<Point> {
     let path = address.socket.as_deref().filter(|_| address.protocol == Protocol::Postgres)?;
     let name = path.file_name()?.to_str().filter(|it| it.starts_with(".s.PGSQL."))?;
     let what = format!(
-        "the connection fails with its present settings: `{path}` is the socket's file, but libpq needs its folder, \
+        "the connection fails with its present settings: `{path}` is the socket's file, but libpq expects a folder, \
          and looks for {path}/{name}",
         path = path.display()
     );
@@ -352,11 +352,11 @@ fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
         );
     }
     if ServerFile::family_of(kind).is_some() {
-        how += "; `looptax switch FILE SERVERS-FILE --restart` writes the server's own file and the application's \
-                together";
+        how += "; `looptax switch FILE SERVERS-FILE --restart` changes both the application's file and the server's \
+                own file";
     }
     if kind == Kind::PhpFpm {
-        how += ", and `looptax switch SITE POOL` writes nginx's and the pool's together";
+        how += ", and `looptax switch SITE POOL` changes both nginx's file and the pool's file";
     }
     how
 }

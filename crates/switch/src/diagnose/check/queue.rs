@@ -211,7 +211,7 @@ fn counts(server: Option<&Server>, question: Question<'_>) -> Vec<Count> {
         None => pool.map(workers::of_pool),
     };
     let n_open = server.map_or(0, |it| u32::try_from(near.n_open(it)).unwrap_or(u32::MAX));
-    let words = "connections open to the server now".to_owned();
+    let words = "connections that are open to the server now".to_owned();
     let open = Some(Count { n: n_open, words }).filter(|it| it.n > 0);
     of_workers.into_iter().chain(open).collect()
 }

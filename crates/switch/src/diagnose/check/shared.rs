@@ -45,8 +45,8 @@ pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Res
     point.next = None;
     point.code = PointCode::ServerInContainer;
     point.what = format!(
-        "{} (image {}): the container's folder {} becomes {}, and the socket in it is open to every user; the file \
-         does not show whether the application connects over this socket, and looptax has proved nothing",
+        "{} (image {}): the container's folder {} becomes {}, and every user may use the socket in this folder. The \
+         file does not show whether the application connects over this socket, and looptax has not proved it",
         share.server_is, share.image, share.folder, share.volume_is
     );
     if let Some(words) = found.taken_words() {

@@ -527,9 +527,9 @@ pub fn on_sockets(pid: u32, survey: &Survey) -> Option<String> {
     servers.peek()?;
     let servers: Vec<String> = servers.collect();
     let unseen = connected_to_unseen(pid, survey);
-    let unseen = unseen
-        .iter()
-        .map(|it| format!("; it is connected over TCP to {}, and only root can see the process there", it.words()));
+    let unseen = unseen.iter().map(Unseen::words).map(|to| {
+        format!("; the process is also connected over TCP to {to}, and only root can see what listens there")
+    });
     Some(format!("process {pid} is on the socket already: {}{}", servers.join(", "), unseen.collect::<String>()))
 }
 

@@ -436,7 +436,7 @@ impl Sources {
                 .to_owned()
         } else {
             let n_more = wanted.len().saturating_sub(MOST_WANTED);
-            let more = if n_more > 0 { format!("; and those of {n_more} more") } else { String::new() };
+            let more = if n_more > 0 { format!("; and {n_more} more") } else { String::new() };
             let first: Vec<&str> = wanted.into_iter().take(MOST_WANTED).collect();
             format!("looked for {}{more}", first.join("; "))
         };

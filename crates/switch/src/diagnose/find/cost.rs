@@ -49,8 +49,8 @@ fn judged(path: &Path) -> Result<Record, StoreError> {
 /// Returns the reason why a record contains no usable cost.
 pub fn why_none(record: &Record) -> String {
     let Some(comparison) = record.comparisons.iter().find(|it| is_fit(it)) else {
-        return "the record has no requests over tcp and unix that were measured at one connection with both ends on \
-            one core"
+        return "the record has no measurement of requests over tcp and unix with one connection and both of its ends \
+            on one core"
             .to_owned();
     };
     let tax = { comparison.tax.iter() }.find(|it| asked_in(comparison, it).is_some());

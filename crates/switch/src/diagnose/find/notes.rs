@@ -107,7 +107,7 @@ pub(super) fn sealed_notes(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
 /// Explains which rights are needed to inspect other users' processes; root in a container may lack some of them.
 fn more_rights() -> String {
     if rustix::process::geteuid().is_root() {
-        "as the machine's root, start this container with `--cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH`".to_owned()
+        "start this container as root of the machine, with `--cap-add=SYS_PTRACE --cap-add=DAC_READ_SEARCH`".to_owned()
     } else {
         "run looptax as root".to_owned()
     }
@@ -127,8 +127,8 @@ fn short_lived(n: usize, server: &str, is_counted: bool) -> (NoteCode, String, O
         (", and may be missing in the table", format!(" ({:.0} per second)", n as f64 / 60.0))
     };
     let what = format!(
-        "within the last minute {n} connections over TCP to {server} were closed{rate}; short connections pay for TCP, \
-         too{missing}"
+        "within the last minute {n} connections over TCP to {server} were closed{rate}; short connections also pay \
+         the cost of TCP{missing}"
     );
     (NoteCode::ConnectionsShortLived, what, Some(SHORT_LIVED_NEXT.to_owned()))
 }

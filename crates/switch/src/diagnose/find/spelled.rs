@@ -30,8 +30,8 @@ fn contained(server_idx: usize, survey: &Survey) -> Option<String> {
         let file = file.to_string_lossy();
         let file = shell_words::quote(&file);
         return Some(format!(
-            "`looptax switch {file} --containers --dry-run` shows the lines for both sides, if its application is in \
-             that Compose file too"
+            "`looptax switch {file} --containers --dry-run` shows the lines for both sides, if the server's \
+             application is in the same Compose file"
         ));
     }
     let published = survey.published.iter().find(|it| it.server_idx == server_idx);
@@ -39,7 +39,8 @@ fn contained(server_idx: usize, survey: &Survey) -> Option<String> {
     Some(match port {
         Some(port) => {
             format!(
-                "`looptax check {protocol}://127.0.0.1:{port}` shows how its container shares a folder for a socket"
+                "`looptax check {protocol}://127.0.0.1:{port}` shows how the server's container can share a \
+                 folder for a socket"
             )
         }
         None => app::by_hand(&server.name, protocol, false),
@@ -58,8 +59,8 @@ fn spelled(kind: Kind, name: &str, at: SocketAddr, before: Option<&str>) -> Opti
     let names = if names.is_empty() { String::new() } else { format!(" --for {}", names.join(",")) };
     let own = own_side(kind, name).filter(|_| before.is_some());
     let switch = match own {
-        Some("php-fpm") => ", and `looptax switch SITE POOL --url PAGE` moves both files together",
-        Some("gunicorn" | "uwsgi" | "puma") => ", and `looptax switch SITE OWN --url PAGE` moves both files together",
+        Some("php-fpm") => ", and `looptax switch SITE POOL --url PAGE` changes both files",
+        Some("gunicorn" | "uwsgi" | "puma") => ", and `looptax switch SITE OWN --url PAGE` changes both files",
         _ => "",
     };
     Some(format!(
@@ -140,7 +141,7 @@ mod tests {
             nginx,
             Some(
                 "`looptax dsn fastcgi://127.0.0.1:9000 --socket /run/php/site.sock --for nginx,php-fpm` shows how \
-                 to write the socket, and `looptax switch SITE POOL --url PAGE` moves both files together",
+                 to write the socket, and `looptax switch SITE POOL --url PAGE` changes both files",
             ),
         );
         check(
@@ -149,7 +150,7 @@ mod tests {
             nginx,
             Some(
                 "`looptax dsn http://127.0.0.1:9000/ --socket /run/site/site.sock --for nginx,gunicorn` shows how \
-                 to write the socket, and `looptax switch SITE OWN --url PAGE` moves both files together",
+                 to write the socket, and `looptax switch SITE OWN --url PAGE` changes both files",
             ),
         );
         check(

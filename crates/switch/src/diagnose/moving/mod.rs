@@ -83,8 +83,8 @@ fn is_of_web(kind: Kind) -> bool {
 fn of_web(pair: &Candidate) -> String {
     let also: Vec<String> = { pair.from.iter() }.map(|from| format!("--also {from}={}", shown(&pair.to))).collect();
     format!(
-        "looptax cannot determine from outside whether port and socket serve the same pages, and over a socket the \
-         program does not get the web server's address; to move this server, pass {}",
+        "looptax cannot determine from outside whether the port and the socket serve the same pages, and a connection \
+         over a socket does not show the web server's address to the program; to move this server, pass {}",
         also.join(" ")
     )
 }
@@ -112,7 +112,9 @@ fn settle(pair: &mut Candidate, server: &Server, is_direct: bool, known: Verdict
     match obstacles::of_logins(pair, server, is_direct) {
         Logins::Same(warning) => pair.warnings.extend(warning),
         Logins::Differ { why, gets_more: false } if is_named => {
-            pair.warnings.push(format!("the login of --login works over the socket, but other logins may fail: {why}"));
+            pair.warnings.push(format!(
+                "the login that you passed with --login works over the socket, but other logins may fail: {why}"
+            ));
         }
         Logins::Differ { why, .. } => pair.stays = Some(why),
         Logins::Open if require_login => {

@@ -115,7 +115,7 @@ pub(super) enum Logins {
     Open,
 }
 
-const UNKNOWN: &str = "--login DSN tries the login, --map moves the port without a check";
+const UNKNOWN: &str = "pass --login DSN to try the login, or --map to move the port without a check";
 /// The end of the message for servers where one working login proves nothing about other logins.
 const ONLY_MAP: &str = "--map moves the port without a check";
 
@@ -125,8 +125,9 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
     match server.kind {
         Kind::Mysql | Kind::Percona if !is_before_version_8(server) => Logins::Differ {
             why: format!(
-                "when a password is no longer in its cache, MySQL 8 or later accepts it over the socket only in clear \
-                 text, and a client that treats the socket like TCP without TLS refuses to send it so; {UNKNOWN}"
+                "if MySQL 8 or later no longer has a password in its cache, MySQL accepts the password over the \
+                 socket only in clear text, but a client that treats the socket like TCP without TLS sends no \
+                 password in clear text; {UNKNOWN}"
             ),
             gets_more: false,
         },
@@ -142,9 +143,9 @@ pub(super) fn of_logins(pair: &Candidate, server: &Server, is_direct: bool) -> L
 
 /// The warning, printed at the start, about a port for which looptax does not know how logins end.
 pub(super) const OPEN: &str = "looptax does not know the account: on the socket the account is user@localhost \
-                               instead of user@127.0.0.1, and user@localhost may be refused, need no password, or \
-                               have other rights; --login DSN tries the login, --require-login leaves the port on \
-                               TCP";
+                               instead of user@127.0.0.1. The server may refuse user@localhost, give this account \
+                               other rights, or need no password for it. Pass --login DSN to try the login; \
+                               --require-login leaves the port on TCP";
 
 /// Returns the result for a case that looptax cannot rule out; the case counts as true.
 fn gets_more(why: impl std::fmt::Display) -> Logins {
@@ -176,9 +177,9 @@ fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
         }
         (None, None) => Logins::Same(file.is_changed.then(|| {
             format!(
-                "{} was changed after the server started: the new rules apply only if the server was reloaded since \
-                 then and accepted them (the server's log shows that; from PostgreSQL 10 on, pg_hba_file_rules \
-                 lists the rejected lines)",
+                "{} was changed after the server started: the new rules apply only if the server was reloaded after \
+                 the change and accepted the rules (the server's log shows whether it did; from PostgreSQL 10 on, \
+                 pg_hba_file_rules lists the rejected lines)",
                 file.path
             )
         })),

@@ -25,7 +25,8 @@ pub(super) fn difference(setting: &LoginSetting, process: &Process) -> Option<St
         ),
         Some(value) if setting.same.contains(&&*value) => None,
         Some(value) => Some(format!(
-            "the pooler's configuration has `{} = {value}`, with which logins may end differently over the socket",
+            "the pooler's configuration has `{} = {value}`: with this setting a login may end differently over the \
+             socket than over TCP",
             setting.name
         )),
     }

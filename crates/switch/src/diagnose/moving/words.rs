@@ -91,8 +91,8 @@ pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String 
     };
     let root = if rustix::process::geteuid().is_root() { "" } else { "root can also inspect servers of other users; " };
     format!(
-        "looptax cannot inspect any server that has both {port} and a socket; {root}for a server that looptax \
-         cannot inspect, pass --map 127.0.0.1:3306=/run/mysqld/mysqld.sock"
+        "looptax cannot inspect any server that has both {port} and a socket; {root}to move connections to another \
+         server, pass its port and socket, for example --map 127.0.0.1:3306=/run/mysqld/mysqld.sock"
     )
 }
 

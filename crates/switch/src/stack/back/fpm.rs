@@ -99,7 +99,7 @@ impl BackProgram for Fpm {
 
     fn by_hand(&self, own: &Own<'_>, lines: &str) -> String {
         format!(
-            "write {lines} into [{}] of {}, and restart PHP-FPM: a reload keeps its socket as it is",
+            "write {lines} into [{}] of {}, and restart PHP-FPM: a reload leaves the socket as it is",
             own.label,
             own.file.display()
         )

@@ -62,7 +62,10 @@ impl BackProgram for Gunicorn {
         let variables = environment(own.master.pid).unwrap_or_default();
         if variables.contains_key(GUNICORN) || option(words, "bind").is_some() {
             return Some(Closed {
-                what: format!("{title} got its address when it was started, and this address overrides its file"),
+                what: format!(
+                    "{title} got its address when it was started, and this address overrides the address in the \
+                     configuration file"
+                ),
                 next: "remove --bind from Gunicorn's command line and from GUNICORN_CMD_ARGS, and restart Gunicorn"
                     .to_owned(),
             });
@@ -131,8 +134,8 @@ impl BackProgram for Gunicorn {
                 now.mode, user.name
             ),
             next: format!(
-                "write umask = 0o007 and a group that {} is in, or umask = 0, which opens the socket to every user \
-                 that can reach the folder",
+                "write umask = 0o007 and a group that {} is in; or write umask = 0, so that every user that can reach \
+                 the folder may use the socket",
                 user.name
             ),
         })

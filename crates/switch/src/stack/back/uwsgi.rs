@@ -60,8 +60,8 @@ impl BackProgram for Uwsgi {
             Reads::Unclear(named) => {
                 return Some(Closed {
                     what: format!(
-                        "{title} was started with the relative path {}, and looptax does not know in which folder: \
-                         in its current folder, this path is another file",
+                        "{title} was started with the relative path {}, and looptax does not know in which folder \
+                         it was started: in {title}'s current folder, this path is another file",
                         named.display()
                     ),
                     next: format!("restart uWSGI with the absolute path: --ini {file}"),
@@ -84,7 +84,7 @@ impl BackProgram for Uwsgi {
             return Ok(reload(master, "HUP"));
         }
         Err(format!(
-            "uWSGI {} runs without `master = true`, so it has no master process that can reload its file",
+            "uWSGI {} runs without `master = true`, so there is no master process that can reload the file",
             master.pid
         ))
     }
@@ -132,8 +132,8 @@ impl BackProgram for Uwsgi {
                 now.mode, user.name
             ),
             next: format!(
-                "run uWSGI with a group that {} is in and chmod-socket = 660, or write chmod-socket = 666, which \
-                 opens the socket to every user that can reach the folder",
+                "run uWSGI with a group that {} is in, and write chmod-socket = 660; or write chmod-socket = 666, so \
+                 that every user that can reach the folder may use the socket",
                 user.name
             ),
         })

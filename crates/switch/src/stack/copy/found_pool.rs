@@ -84,7 +84,7 @@ impl FoundPool {
         places.dedup();
         let places = places.join(", ");
         Err(if masters.is_empty() {
-            format!("the site passes its pages to {places}, but neither root nor this user runs a PHP-FPM")
+            format!("the site passes its pages to {places}, but neither root nor this user runs PHP-FPM")
         } else {
             format!(
                 "the site passes its pages to {places}, but no pool in the files of the running PHP-FPM listens there"

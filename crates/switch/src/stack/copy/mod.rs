@@ -209,7 +209,9 @@ impl SiteCopy {
 fn refuse_forged(files: &Files) -> Result<(), String> {
     let is_so = |path: &Path, text: &str| read::config(path).is_ok_and(|it| it.trim_end() == text.trim_end());
     match files.iter().find(|(path, text)| !is_so(path, text)) {
-        Some((path, _)) => Err(format!("`nginx -T` prints another {} than looptax can read", path.display())),
+        Some((path, _)) => {
+            Err(format!("`nginx -T` prints other contents for {} than looptax reads in that file", path.display()))
+        }
         None => Ok(()),
     }
 }

@@ -150,7 +150,7 @@ pub(super) fn copied(
         copy.listens(server)?;
     }
     copy.variables();
-    let inside = http.inside(text).ok_or("the http block of nginx has no brace")?;
+    let inside = http.inside(text).ok_or("the http block in nginx's files has no opening brace")?;
     let own = copy.of_http(http);
     copy.rewrites.push(Rewrite { at: inside..inside, text: own });
     let folder = wanted.folder.display();
@@ -277,7 +277,7 @@ impl Copying<'_> {
             listen.has_pages |= has_pages;
             let _ = write!(lines, " listen 127.0.0.1:{known};");
         }
-        let inside = server.inside(text).ok_or("a server block has no brace")?;
+        let inside = server.inside(text).ok_or("a server block in nginx's files has no opening brace")?;
         self.rewrites.push(Rewrite { at: inside..inside, text: lines });
         if has_pages && self.name.is_none() {
             let mut names = own("server_name").flat_map(|it| (1..it.words.len()).map(|idx| it.word(text, idx)));

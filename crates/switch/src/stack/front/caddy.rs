@@ -57,7 +57,8 @@ impl FrontProgram for Caddy {
     fn reload(&self, master: &Process) -> Result<Line, String> {
         if master.arguments().iter().any(|it| it == "--resume") {
             return Err(format!(
-                "Caddy {} was started with --resume, so its last command decides its configuration, not a file",
+                "Caddy {} was started with --resume, so Caddy's configuration comes from the last command that Caddy \
+                 received, and not from a file",
                 master.pid
             ));
         }
@@ -68,7 +69,11 @@ impl FrontProgram for Caddy {
         let text = read::config(&main).unwrap_or_default();
         let is_off = text.lines().any(|it| it.trim() == "admin off");
         if is_off {
-            return Err(format!("Caddy {} cannot reload its file: {} has `admin off`", master.pid, main.display()));
+            return Err(format!(
+                "Caddy {} cannot reload its configuration: the file {} has `admin off`",
+                master.pid,
+                main.display()
+            ));
         }
         let reload = Line::from(question(master, "reload"));
         if master.uid != 0 {

@@ -83,7 +83,7 @@ impl FrontProgram for Haproxy {
             return Ok(Line::from(&*reload(master, "USR2")));
         }
         Err(format!(
-            "HAProxy {} was started without -W or -Ws, so it has no master process that can reload its file",
+            "HAProxy {} was started without -W or -Ws, so there is no master process that can reload the file",
             master.pid
         ))
     }

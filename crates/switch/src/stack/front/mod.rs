@@ -81,8 +81,8 @@ impl Front {
         if let Some(pid) = hidden(program) {
             return Err(Failure::usage(
                 format!(
-                    "no process that looptax can inspect reads {shown}, and {title} {pid} belongs to another user, so \
-                     looptax cannot see which files it reads"
+                    "no process that looptax can inspect reads {shown}; {title} {pid} belongs to another user, so \
+                     looptax cannot see which files this process reads"
                 ),
                 "run looptax as root",
             ));

@@ -174,5 +174,5 @@ fn a_server_that_cannot_prove_it_is_left() {
     let proof = "a signature that proves that the server knows the password";
     check("pw", "pw", Way::WrongSignature, Err(proof));
     check("pw", "pw", Way::NoSignature, Err(proof));
-    check("pw", "pw", Way::ForeignNonce, Err("a SCRAM challenge to our nonce"));
+    check("pw", "pw", Way::ForeignNonce, Err("a SCRAM challenge for looptax's nonce"));
 }

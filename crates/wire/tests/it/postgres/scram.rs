@@ -156,6 +156,6 @@ fn a_server_that_cannot_prove_it_is_left() {
     let proof = "a signature that proves that the server knows the password";
     check("pw", "pw", Flaw::WrongSignature, Err(proof));
     check("pw", "pw", Flaw::NoSignature, Err("the server's SCRAM signature"));
-    check("pw", "pw", Flaw::ForeignNonce, Err("a SCRAM challenge to our nonce"));
-    check("pw", "pw", Flaw::EndlessHashing, Err("a SCRAM challenge to our nonce"));
+    check("pw", "pw", Flaw::ForeignNonce, Err("a SCRAM challenge for looptax's nonce"));
+    check("pw", "pw", Flaw::EndlessHashing, Err("a SCRAM challenge for looptax's nonce"));
 }

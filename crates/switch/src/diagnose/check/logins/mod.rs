@@ -173,8 +173,8 @@ fn of_login(opened: &Opened, sides: &Sides<'_>) -> Point {
         return point;
     }
     let point = |code, outcome, what: String| Point::new(Topic::Login, code, outcome, what, &*how);
-    let mut next = "check user, password and database; `looptax check` of the server's address over TCP shows what \
-                    the account lacks on the socket"
+    let mut next = "check user, password and database; to see what the account lacks on the socket, pass the \
+                    server's TCP address to `looptax check`"
         .to_owned();
     let refused = match (&opened.conversation, &opened.database_refusal) {
         (Ok(_), None) => {
@@ -455,8 +455,8 @@ fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
             PointCode::LoginFailsForUs,
             Outcome::Unknown,
             format!(
-                "the login works over TCP, but fails over the socket for looptax, which does not run as the \
-                 client's user: {why}"
+                "the login works over TCP, but fails over the socket: {why}; looptax did not run as the client's \
+                 user"
             ),
         ),
         (Ok(_), Err(why)) => (

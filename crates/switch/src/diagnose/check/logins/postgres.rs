@@ -47,7 +47,8 @@ fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, 
             PointCode::HbaNotReadable,
             Outcome::Unknown,
             "the file was not found, or looptax may not read it",
-            "looked in the place that the server's command line or configuration sets, otherwise in its data folder",
+            "looked in the place that the server's command line or configuration sets; if neither sets a place, in the \
+             server's data folder",
         )
         .with_next("run looptax as root, or read SELECT * FROM pg_hba_file_rules");
         return (point, line);
