@@ -46,13 +46,14 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "latest_findings",
-        doc: "The findings of these reports, each once.",
+        doc: "The findings in the newest report of each machine, each finding once.",
         table: Some(&FINDINGS),
         more: &[RECEIVED],
     },
     View {
         name: "latest_verdicts",
-        doc: "Each machine's newest verdict on an arm of a server under the same conditions, each once.",
+        doc: "The newest verdict of each machine for each kind of server, pair of arms, workload, number of \
+            connections, placement and client model.",
         table: Some(&VERDICTS),
         more: &[RECEIVED],
     },
@@ -87,8 +88,9 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "movers",
-        doc: "Clients and servers whose transport differs in a machine's newest report from that of a week before, or of \
-            the first report; only machines that reported within a week.",
+        doc: "Clients and servers whose transport differs between two reports of a machine: the newest report, and a \
+            report at least a week older (if there is none, the first report); only machines that reported within a \
+            week.",
         table: None,
         more: &[
             HOST_ID,
@@ -133,7 +135,8 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "payers",
-        doc: "Programs of a machine that are connected to a kind of server over TCP, of machines that reported within a week.",
+        doc: "Programs that are connected to a kind of server over TCP, by machine; only machines that reported \
+            within a week.",
         table: None,
         more: &[
             HOST_ID,
@@ -149,8 +152,8 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "measurements",
-        doc: "The time that TCP over loopback adds to a request of a machine's server: its newest verdict against the \
-             socket with an interval.",
+        doc: "The CPU time that TCP over loopback adds to a request, for each machine and kind of server: from the \
+            newest verdict that compares TCP with the socket and has an interval.",
         table: None,
         more: &[
             HOST_ID,
