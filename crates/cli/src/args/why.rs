@@ -27,8 +27,8 @@ const OTHERWISE: [(&str, &str, &str); 7] = [
         "targets",
         "Servers, given as in `compare`, or two records of `why`",
         "A server is given as in `compare`: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
-         private:memcached, echo, or the URL of a running one. A record is given by its file, its run name or its label. \
-         Default: echo, and a private server for every installed protocol",
+         private:memcached, echo, or the URL of a running server. A record is given by its file, its run name or its \
+         label. Default: echo, and a private server for every installed protocol",
     ),
     (
         "connections",

@@ -83,8 +83,8 @@ fn codes() -> Result<String, Failure> {
         "# Codes\n\nEach point of `looptax check --json`, each note of `looptax find --json`, each step of `looptax \
          switch --json` and each warning of `--json-stream` has a `code` and a sentence: the sentence is for people \
          and may change; the code is for programs and stays the same.\nA record and a line of `--json-stream` have \
-         `verdict`, `direction` and the `kind` of their `reason`; these values stay the same too.\nMade from the \
-         program's own types by `cargo xtask docs`.\n",
+         `verdict`, `direction` and the `kind` of their `reason`; the words in these fields also stay the \
+         same.\n`cargo xtask docs` makes this page from the program's own types.\n",
     );
     table(&mut page, "Points of `check`", PointCode::ALL)?;
     table(&mut page, "Notes of `find`", NoteCode::ALL)?;
@@ -113,17 +113,18 @@ fn begin_table(page: &mut String, title: &str) {
 /// Returns one Markdown page with the columns of each table and view of a collector.
 fn fleet_tables() -> String {
     let mut page = format!(
-        "# Tables of a collector\n\nVersion {SCHEMA_VERSION}, the same in ClickHouse and PostgreSQL; a report's JSON \
-         lines have the tables' columns, and also `table` and `schema_version`.\nNo column holds a password, a file's \
-         contents or a command line.\nEvery table also has `received`: the time at which the row arrived, by the \
-         collector's clock.\nMade from the program's own description by `cargo xtask docs`.\n"
+        "# Tables of a collector\n\nThis page describes version {SCHEMA_VERSION} of the tables, which are the \
+         same in ClickHouse and PostgreSQL.\nA report's JSON lines have the tables' columns, and also `table` and \
+         `schema_version`.\nNo column holds a password, a file's contents or a command line.\nEvery table also has \
+         the column `received`: the time when the row arrived, by the collector's clock.\n`cargo xtask docs` makes \
+         this page from the program's own description.\n"
     );
     for table in TABLES {
         let key = table.key.join("`, `");
+        let (name, doc) = (table.name, table.doc);
         let _ = write!(
             page,
-            "\n## Table `{}`\n\n{}\nTwo rows are equal if they have the same `{key}`.\n",
-            table.name, table.doc
+            "\n## Table `{name}`\n\n{doc}\nThe key of a row is `{key}`; two rows with the same key are equal.\n"
         );
         columns(&mut page, table.columns.iter().copied());
     }
@@ -165,7 +166,7 @@ fn table(page: &mut String, title: &str, codes: &[(impl Serialize, &str)]) -> Re
 
 /// Returns one Markdown page with the help of every command, as it is printed.
 fn reference(command: &clap::Command) -> String {
-    let mut page = String::from("# Options\n\nMade from the program's own help by `cargo xtask docs`.\n");
+    let mut page = String::from("# Options\n\n`cargo xtask docs` makes this page from the program's own help.\n");
     let shown = command.get_subcommands().filter(|it| !it.is_hide_set());
     for command in std::iter::once(command).chain(shown) {
         let name = command.get_bin_name().unwrap_or(command.get_name()).to_owned();

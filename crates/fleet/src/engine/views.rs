@@ -46,13 +46,14 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "latest_findings",
-        doc: "The findings of each machine's newest report, without duplicates.",
+        doc: "The findings in the newest report of each machine, each finding once.",
         table: Some(&FINDINGS),
         more: &[RECEIVED],
     },
     View {
         name: "latest_verdicts",
-        doc: "Each machine's newest verdict for each combination of server, arms and conditions.",
+        doc: "The newest verdict of each machine for each kind of server, pair of arms, workload, number of \
+            connections, placement and client model.",
         table: Some(&VERDICTS),
         more: &[RECEIVED],
     },
@@ -135,7 +136,8 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "payers",
-        doc: "Programs that are connected to a kind of server over TCP, on machines that reported within a week.",
+        doc: "Programs that are connected to a kind of server over TCP, by machine; only machines that reported \
+            within a week.",
         table: None,
         more: &[
             HOST_ID,
