@@ -20,16 +20,15 @@ const DRIVERS: &str = "\
 The strings of php-fpm, http and uwsgi come from the tests in `crates/advise/tests/web`, which try one path of each with the real programs.
 The drivers are those that `clients/setup.sh` installs on Debian 12.
 
-Each driver got the output of `looptax dsn` for awkward URLs, unchanged, and the private server had to show the driver's connection: in `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, `connectionStatus` and `whatsmyuri`, or by a key that only the process with the socket holds.
+Each driver got the output of `looptax dsn` for awkward URLs, unchanged, and the private server had to show the driver's connection: in `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, `connectionStatus` and `whatsmyuri`, or by a key that only the server with that socket has.
 The passwords in the URLs have delimiters of URLs, quotes and backslashes, `$` and backticks, blanks and `+`, Unicode, and separators.
-Other URLs have a user name with `@` and Unicode, an IPv6 host and an awkward database name; no password, database and port; another port; and socket paths with blanks and quotes, Unicode, percent signs, capitals, punctuation and a comma.
+Other URLs have a user name with `@` and Unicode, an IPv6 host and an awkward database name. Some URLs lack password, database and port, or have another port. The socket paths have blanks and quotes, Unicode, percent signs, capitals, punctuation and a comma.
 For memcached, and if `dsn` prints only the path, only URLs with different paths count.
-\"Refused with a warning\" counts URLs for which looptax warns that the driver's string cannot express them, and whose string did not connect.
+\"Refused with a warning\" counts URLs that the driver's string cannot express: looptax warned of this, and the driver did not connect with the string.
 The server refused a wrong password every time.
-`localhost` and `127.0.0.1`, and a missing host if the driver's string can omit the host, led to the connection that `--explain` predicts.
+The drivers were also tried with `localhost` and with `127.0.0.1`, and without a host if the driver's string can omit the host: each time the driver made the connection that `--explain` predicts.
 
-Drivers that are not in the table are not proved: no package registry that was tried has them, or they need more than a driver.
-These are .NET (MySqlConnector, Npgsql, StackExchange.Redis, MongoDB.Driver), Ruby's mongo (Debian's does not start with Debian's Ruby), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
+The following are not in the table and are not proved, because no package registry that was tried has them, or because more than a driver is needed to try them: .NET (MySqlConnector, Npgsql, StackExchange.Redis, MongoDB.Driver), Ruby's mongo (Debian's does not start with Debian's Ruby), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
 The drivers below were not tried with MySQL's own server, and so not with caching_sha2_password and an empty cache.
 
 | dialect | driver | language | server | connected | refused with a warning | of | date |
@@ -42,7 +41,7 @@ const TRACES: &str = "\
 `cargo xtask docs` generates this page from `clients/traces.toml`, which `cargo lab clients trace --write` writes, and from `crates/advise/data/clients.toml`.
 [The method](../method.md#how-the-client-waits) explains the models, and `clients/README.md` how the clients are traced.
 
-Each row has the system calls of a request on one arm, from the send on; the request is a point select by primary key, or a get.
+Each row has the system calls of a request on one arm, beginning with the send. The request is a point select by primary key, or a get.
 If requests differ, the row has the most frequent sequence of calls, and the share of the requests with exactly this sequence.
 \"(nothing)\" marks a call that found no data, and `out` a wait until the socket can be written to.
 Calls of `futex` are left out; they come from run-times with their own threads.
