@@ -175,7 +175,7 @@ impl<'a> Ends<'a> {
         &self,
         proxy: &Process,
         target: SocketAddr,
-    ) -> Vec<((SocketAddr, SocketAddr), (NamespaceId, &'a TcpSocket))> {
+    ) -> HashMap<(SocketAddr, SocketAddr), (NamespaceId, &'a TcpSocket)> {
         let endpoints = endpoints(proxy, self.networks, self.owners);
         let sockets = self.networks.sockets.iter().flat_map(|(network, it)| it.tcp.iter().map(|it| (*network, it)));
         // A client in another container connects to the machine's address, too.
