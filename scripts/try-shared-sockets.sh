@@ -397,6 +397,18 @@ END
   asks switch --undo last --yes
   cmp -s "$scratch/host/.env" "$scratch/before/.env" || stop "Published port: .env is not as it was"
   printf 'ok  Published port: every byte is back\n'
+  # Docker's rules of the packet filter lead a connection to an address of the machine past docker-proxy.
+  # shellcheck disable=SC2086
+  kill $app && docker rm -f published > /dev/null
+  ip address add 10.99.0.1/32 dev lo
+  docker run -d --name published -p 16379:6379 redis:7 > /dev/null
+  await bash -c 'exec 3<> /dev/tcp/10.99.0.1/16379'
+  printf 'REDIS_HOST=10.99.0.1\nREDIS_PORT=16379\n' > "$scratch/host/.env"
+  php "$scratch/host/app.php" 2> /dev/null &
+  app=$!
+  has_client() { "$looptax" find --json | jq -e ".clients[] | select(.pid == $app and .way == \"bridge\" and .requests_per_s > 5)"; }
+  await has_client
+  printf 'ok  Published port: a client of another address of the machine is found, with its requests\n'
   exit
 fi
 

@@ -226,7 +226,8 @@ pub enum CountedBy {
     #[default]
     Segments,
     /// Programs in the kernel count the requests over both transports, including those on connections that are closed
-    /// again.
+    /// again. A client whose requests these counts lack (through a proxy, or at a rewritten address) has no
+    /// `opened_per_s`; its requests are counted by segments.
     Kernel,
 }
 

@@ -139,3 +139,56 @@ fn three_containers_are_a_chain_over_bridges() {
     let fpm = servers.iter().find(|it| it["endpoints"][0]["address"] == "10.77.1.2:9000");
     assert!(fpm.is_some_and(|it| it["network"].is_string()), "{servers:#?}");
 }
+
+/// Passes data on with `splice`, as docker-proxy does.
+const SPLICING: &str = "
+import os, socket, threading
+def pump(source, to):
+    out, into = os.pipe()
+    while n := os.splice(source.fileno(), into, 65536):
+        while n:
+            n -= os.splice(out, to.fileno(), n)
+listening = socket.create_server(('127.0.0.1', 7001))
+while True:
+    client, _ = listening.accept()
+    server = socket.create_connection(('10.77.2.2', 6379))
+    for pair in (client, server), (server, client):
+        threading.Thread(target=pump, args=pair, daemon=True).start()
+";
+
+const ASKING: &str = "
+import socket, time
+while True:
+    try:
+        server = socket.create_connection(('127.0.0.1', 7001))
+        while server.send(b'PING\\r\\n') and server.recv(64):
+            time.sleep(0.005)
+    except OSError:
+        time.sleep(0.1)
+";
+
+/// The kernel's counts lack a client that receives by `splice`: `find` printed 0.00 requests per second.
+#[test]
+fn a_proxy_that_splices_has_the_rate_of_its_segments() {
+    let programs = ["unshare", "nsenter", "ip", "python3"];
+    if !are_there(&programs) || !is_installed(Kind::Redis) || !is_root() {
+        return;
+    }
+    let (Some(app), Some(data)) = (Network::new(), Network::new()) else {
+        return;
+    };
+    app.plug_into(&data, "two", ip("10.77.2.1"), ip("10.77.2.2"));
+    let place = Place::alone();
+    let words = ["--port", "6379", "--bind", "10.77.2.2", "--save", "", "--dir", "«folder»"];
+    let words = [&words[..], &["--protected-mode", "no"]].concat();
+    let _server = data.within(|| place.start("redis-server", &words));
+    let _asking = app.within(|| place.start("python3", &["-c", ASKING]));
+    let proxy = app.within(|| place.start("python3", &["-c", SPLICING]));
+    let rate = patience::wait_for("a rate of the proxy", PATIENCE, || {
+        let found = crate::find::found(&place.scratch);
+        let clients = found["clients"].as_array()?;
+        let its_own = clients.iter().find(|it| it["pid"] == proxy.pid())?;
+        its_own["requests_per_s"].as_f64().filter(|it| *it > 0.0)
+    });
+    assert!(rate > 10.0 && rate < 210.0, "{rate}");
+}

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use looptax_advise::check::{measures_proxy, measures_tls};
-use looptax_model::record::{CostSource, CountedBy, Found, FoundHop, NoteCode};
+use looptax_model::record::{CostSource, CountedBy, Found, FoundHop, FoundPeer, NoteCode};
 
 use super::super::lines::Lines;
 use super::cells::shown;
@@ -24,10 +24,16 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
                 "requests/s: TCP segments with data over {seconds:.1} s; several requests in one segment count as one"
             )
         }
-        CountedBy::Kernel => format!(
-            "requests/s: counted by the kernel over {seconds:.1} s, including requests of closed connections; several \
-                requests sent together count as one"
-        ),
+        CountedBy::Kernel => {
+            let is_estimated = |it: &FoundPeer| it.requests_per_s.is_some() && it.opened_per_s.is_none();
+            let has_estimates = found.clients.iter().any(|it| is_estimated(&it.peer));
+            let estimates = "; for clients without new/s, which these counts lack: TCP segments with data";
+            format!(
+                "requests/s: counted by the kernel over {seconds:.1} s, including requests of closed connections; \
+                 several requests sent together count as one{}",
+                if has_estimates { estimates } else { "" }
+            )
+        }
     };
     if most.of(Part::Explanations) > 0 {
         lines.item(0, &words);

@@ -93,7 +93,8 @@ impl View<'_> {
             let server_idx = self.survey.stack.services[link.server].server_idx?;
             Some(counts.between(client.process.pid, server_idx, link.way))
         });
-        let rate = |it: &Rates<'_>| it.requests_per_s(link.way, &link.connections);
+        let by_segments = self.rates.and_then(|it| it.requests_per_s(link.way, &link.connections));
+        let asked = asked.filter(|it| !it.lacks(by_segments));
         let closed_per_s = if asked.is_none() && link.n_passing > 0 && self.is_only_passing(link) {
             self.closed_per_s(link.server, link.way)
         } else {
@@ -108,7 +109,7 @@ impl View<'_> {
             n_processes: link.processes.len() as u64,
             n_connections: link.connections.len() as u64,
             n_passing: link.n_passing as u64,
-            requests_per_s: asked.map_or_else(|| self.rates.and_then(rate), |it| Some(it.requests_per_s)),
+            requests_per_s: asked.map_or(by_segments, |it| Some(it.requests_per_s)),
             closed_per_s,
             opened_per_s: asked.map(|it| it.opened_per_s),
             ..self.empty(link.server, link.way)

@@ -8,6 +8,9 @@ use looptax_host::discover::{Asks, Client, Flow, Party, Peer, Survey, flows};
 use looptax_host::eyes::Look;
 use looptax_model::record::Way;
 
+/// A client that sends fewer requests per second may have sent them just before or after the kernel counted.
+const FEWEST_LACKED_PER_S: f64 = 2.0;
+
 /// The request rates of one client.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct PerSecond {
@@ -15,6 +18,15 @@ pub(super) struct PerSecond {
     pub(super) opened_per_s: f64,
     /// The median time of the client's requests; `None` if there were no requests.
     pub(super) p50_us: Option<f64>,
+}
+
+impl PerSecond {
+    /// Whether the counts lack the requests of connections over which data was sent and answered. A proxy may splice
+    /// its data, and the packet filter may replace the address to which the client connected.
+    pub(super) fn lacks(self, requests_by_segments_per_s: Option<f64>) -> bool {
+        let has_counted = self.requests_per_s > 0.0 || self.opened_per_s > 0.0;
+        !has_counted && requests_by_segments_per_s.is_some_and(|it| it >= FEWEST_LACKED_PER_S)
+    }
 }
 
 /// The counted flows between a survey's servers and their clients.

@@ -32,8 +32,9 @@ pub fn listing(
     let counts = counted.map(|look| Counts::new(look, survey));
     let mut clients: Vec<FoundClient> = Vec::new();
     for client in &survey.clients {
-        let asked = counts.as_ref().and_then(|it| it.of(client));
-        let rate = asked.as_ref().map_or_else(|| rate(&client.peer), |it| Some(it.requests_per_s));
+        let by_segments = rate(&client.peer);
+        let asked = counts.as_ref().and_then(|it| it.of(client)).filter(|it| !it.lacks(by_segments));
+        let rate = asked.map_or(by_segments, |it| Some(it.requests_per_s));
         let found = found_client(client, survey, sealed, rate, sources, &names);
         let opened_per_s = asked.map(|it| it.opened_per_s);
         let p50_us = asked.and_then(|it| it.p50_us);
