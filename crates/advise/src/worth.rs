@@ -1,7 +1,7 @@
 //! Whether the cost of TCP is worth a change, at a real rate of requests.
 //!
-//! Considers only CPU time: at a rate below the server's capacity no throughput is lost. The reports show in addition
-//! how much longer a request takes.
+//! Considers only CPU time: at a rate below the server's capacity no throughput is lost. The reports also show how much
+//! longer a request takes.
 
 use looptax_model::record::{Estimate, Figure};
 

@@ -97,7 +97,7 @@ fn first_version(groups: &str) -> Option<&str> {
     })
 }
 
-/// Finds the mount point of a file system of this kind, with `option` if one is given.
+/// Finds the mount point of a file system of this kind. If `option` is given, the mount must have this option.
 fn mount_point<'a>(mounts: &'a str, kind: &str, option: Option<&str>) -> Option<&'a str> {
     mounts.lines().find_map(|line| {
         let mut words = line.split(' ').skip(1);

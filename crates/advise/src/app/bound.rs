@@ -25,7 +25,8 @@ pub(crate) struct Bound {
     pub(super) is_kind_said: bool,
     /// Whether any setting shows the kind of the server.
     pub(super) is_kind_known: bool,
-    /// Sort key for the connection's place in the file: the line and the number of the setting that identifies it.
+    /// Sort key for the connection's place in the file: combines the line and the index of the setting that identifies
+    /// the connection.
     pub(super) anchor: usize,
     pub(super) label: String,
 }

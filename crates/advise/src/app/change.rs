@@ -35,7 +35,8 @@ enum Writing<'a> {
     Variable(&'a str, String),
     /// The new value is written in the container's own environment.
     Own(String, String),
-    /// A person has to write the new value: at this place it would be cut off, or would remove a part of the old value.
+    /// A person has to write the new value. For example, the value would be cut off at this place, or would remove a
+    /// part of the old value.
     ByHand,
 }
 
@@ -72,8 +73,9 @@ fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
     planned.push(more);
 }
 
-/// The edits that `PostgreSQL`'s folder needs: sets the port, which is part of the socket's name, and removes
-/// `hostaddr`, which overrides the folder. If the port belongs in the host, [`with_port`] adds it.
+/// Returns the edits that `PostgreSQL`'s folder needs. One edit sets the port, which is part of the socket's name.
+/// Another edit removes `hostaddr`, which overrides the folder. If the port belongs in the host, [`with_port`] adds the
+/// port.
 fn beside_folder<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     let has_own = bound.roles.contains_key(&Role::Port);
     let is_usual = fields.port == bound.app.kind.port();
@@ -91,7 +93,8 @@ fn with_port(app: &App, step: &Step, value: String, fields: &Fields) -> String {
     if is_needed && app.host_is.contains(&HostForm::Port) { format!("{value}:{}", fields.port) } else { value }
 }
 
-/// The edits for one application, in its file and where its environment is set; `None` if its change cannot be made.
+/// Returns the edits for one application, both in its file and at the place that sets its environment; `None` if the
+/// change cannot be made.
 pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Moves> {
     if is_uncertain(bound) || bound.is_environment || bound.app.needs_library || has_unfit(bound.app, fields) {
         return None;
@@ -280,8 +283,9 @@ fn of_several(text: &str) -> (&str, &str) {
     places.find(|(_, rest)| begins_url(rest)).unwrap_or((text, ""))
 }
 
-/// Returns the new address with the old scheme, if both schemes mean the same kind of server. Some programs accept
-/// `postgresql` but not `postgres`, and the word after a plus is a driver.
+/// Returns the new address with the old scheme, if both schemes mean the same kind of server. The old scheme stays
+/// because some programs accept `postgresql` but not `postgres`, and because the part of a scheme after `+` names a
+/// driver.
 fn with_scheme_of(old: &str, new: String) -> String {
     let families = [["postgres", "postgresql", "pgsql"], ["mysql", "mysql2", "mariadb"]];
     let family = |scheme: &str| {

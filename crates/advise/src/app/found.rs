@@ -61,11 +61,11 @@ pub struct Found {
     pub takes: Option<Takes>,
     pub why: String,
     /// Whether the connection fails, or does not reach the socket in its settings; `why` has the reason. For example,
-    /// the host is a path, or the setting gives the socket's file instead of its folder. `address` then contains that
-    /// socket.
+    /// the host is a path, or the setting gives the socket's file instead of its folder. If this is true, `address`
+    /// contains the socket in the settings.
     pub fails: bool,
     pub credentials: Credentials,
-    /// The service of a Compose file to whose environment the connection belongs, if the services are read separately.
+    /// The service whose environment contains the connection, if the services of a Compose file are read separately.
     pub service: Option<String>,
     /// The container to which the settings belong, if the file describes one.
     pub inside: Option<Inside>,
@@ -89,7 +89,7 @@ pub struct Found {
     /// name.
     pub(super) at_container: Option<(usize, usize)>,
     pub(super) bound: Vec<Bound>,
-    /// The signs that are present, among those on which the table's advice for this connection depends.
+    /// The signs that are present and on which the table's advice for this connection depends.
     pub(super) signs: BTreeSet<&'static str>,
 }
 
@@ -238,7 +238,8 @@ impl Found {
         self.bound.iter().flat_map(|it| it.roles.values()).map(|it| it.start).min()
     }
 
-    /// The environment variables in the settings, each with whether it gives the server's address.
+    /// Returns the environment variables in the settings. The value is true for a variable that gives the server's
+    /// address.
     pub fn variables(&self) -> BTreeMap<String, bool> {
         let mut found = BTreeMap::new();
         for (role, setting) in self.bound.iter().flat_map(|it| &it.roles) {

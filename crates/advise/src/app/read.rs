@@ -259,8 +259,8 @@ fn guess_more(
     };
     guessed.retain(|it| !has_others || it.roles.get(&Role::Url).is_some_and(is_apart));
     let guessed = merged(guessed, source, true);
-    // If looptax does not know a value that a driver receives, the driver's connection is the one that the file's
-    // settings name.
+    // If looptax does not know a value that a driver receives, the driver's connection and the connection in the file's
+    // settings are the same.
     let is_meant = |it: &Found| {
         let is_open = it.takes.is_none() && it.bound.iter().any(|it| !it.app.calls.is_empty());
         is_open && guessed.iter().any(|other| !it.has_known_kind() || other.kind == it.kind)

@@ -266,8 +266,7 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
 
 /// The places of a container's variables.
 ///
-/// # Errors
-/// If other containers use the same variables, or if they are not written in plain lines.
+/// If other containers use the same variables, or if the variables are not on separate plain lines.
 pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Result<Vec<Range<usize>>, String> {
     if own.get(key).is_none() {
         return Ok(Vec::new());

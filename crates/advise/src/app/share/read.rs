@@ -316,8 +316,9 @@ fn titles_of(readers: &[&App]) -> Vec<String> {
     titles
 }
 
-/// Records the applications that may read a connection. Leaves out applications that the program contradicts, unless it
-/// contradicts all of them.
+/// Records the applications that may read a connection. An application is left out if the container's image, command or
+/// dependencies show that the program is another application. If this would leave out all applications, all of them
+/// stay.
 fn tell_readers(found: &mut Found, (settings, program): (&[Setting], &Program), source: &Source<'_>) {
     let fitting = readers_of(found, settings, source);
     let is_left = |it: &&&'static App| !program.contradicts(it, source.neighbours);

@@ -12,7 +12,8 @@ pub(super) fn quoted(user: &str, host: &str) -> String {
     format!("{}@{}", literal(user), literal(host))
 }
 
-/// Returns a string literal for both servers with their default settings, by which a backslash begins an escape.
+/// Returns a string literal for both servers with their default settings. With these settings, a backslash begins an
+/// escape.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

@@ -2,8 +2,8 @@
 //! known.
 //!
 //! Nothing is executed. `names` finds the library to which a name belongs, and the class of an object; `scope` finds
-//! the functions and branches around a place; `value` finds the value of an argument if the file sets it only once. The
-//! table lists the calls of each driver. Called by `drivers`.
+//! the functions and branches around a place; `value` finds the value of an argument, provided that the file sets this
+//! value only once. The table lists the calls of each driver. Called by `drivers`.
 
 mod names;
 mod scope;
@@ -68,8 +68,9 @@ struct Program<'a> {
     steps: Cell<usize>,
 }
 
-/// Lists the calls for which `is_driver` is true. For the name of a call, `parts_of` returns the names of further calls
-/// on the same object, and of parts of the object, whose values also belong to the call.
+/// Lists the calls for which `is_driver` is true. For the name of a call, `parts_of` returns two kinds of names:
+/// further calls on the same object, and parts of the object. The values of these calls and parts also belong to the
+/// call.
 pub(crate) fn calls(
     text: &str,
     language: Language,
@@ -206,8 +207,9 @@ impl<'a> Program<'a> {
         found.into_iter().flat_map(|it| self.resolved(it, at, 0)).collect()
     }
 
-    /// Lists the calls on the same object, up to the place where its name gets another object. If `is_only` is true,
-    /// also lists calls without an object, of functions that the text calls only once.
+    /// Lists the calls on the same object, up to the place where the program assigns another object to the object's
+    /// name. If `is_only` is true, also lists calls of functions without an object; such a function must be called only
+    /// once in the text.
     fn followers<'s>(
         &self,
         site: &Site,
