@@ -34,7 +34,7 @@ const BY_KEYS: &str = "found by the keys in the file; looptax does not know the 
 const BY_CALL: &str = "found by the call of a driver; looptax does not change such calls";
 
 /// Finds the connections of one application among the settings. `is_meant` means that the settings belong to this
-/// application, and not to another one that reads the same settings.
+/// application, even if another application reads the same settings.
 pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>, is_meant: bool) -> Vec<Bound> {
     let mut all: Vec<Setting> = settings.to_vec();
     if let Some(sign) = app.doubled {
@@ -229,11 +229,11 @@ fn applies(
     }
 }
 
-/// Joins the connections that were found: applications that read the same setting become one connection with several
-/// readers.
+/// Joins the connections that were found. If several applications read the same setting, their connections become one
+/// connection with several readers.
 ///
-/// Unless `is_named`, drops a connection that has common names (`DB_HOST`) and no sign of the application:
-/// [`guess`](super::guess) handles it.
+/// If `is_named` is false, drops each connection that has common names (`DB_HOST`) and no sign of the application.
+/// [`guess`](super::guess) handles such connections.
 pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> Vec<Found> {
     let mut groups: BTreeMap<(usize, &'static str), Vec<Bound>> = BTreeMap::new();
     let signs = Signs::of(source);

@@ -54,8 +54,8 @@ fn planned<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     planned
 }
 
-/// Adds an edit. If it adds a setting after another setting on the same line, and an earlier edit replaces that
-/// setting, the two edits become one.
+/// Adds an edit. If the edit adds a setting after another setting on the same line, and an earlier edit replaces the
+/// other setting, the two edits become one.
 fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
     if let Writing::Beside(anchor, text) = &more.writing
         && let Joins::With(between) = anchor.joins
@@ -86,8 +86,8 @@ fn beside_folder<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     steps.iter().flatten().filter_map(|step| edit(bound, step, fields)).collect()
 }
 
-/// Returns the folder, with the port after it if the application reads the port from the host and the port is not the
-/// default.
+/// Returns the folder. Adds the port after the folder if the application reads the port from the host, and if the port
+/// is not the default.
 fn with_port(app: &App, step: &Step, value: String, fields: &Fields) -> String {
     let is_needed = step.writes_folder() && fields.port != app.kind.port();
     if is_needed && app.host_is.contains(&HostForm::Port) { format!("{value}:{}", fields.port) } else { value }
@@ -183,8 +183,8 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) 
     }
 }
 
-/// The text that a person has to write if looptax changes nothing: the driver's text for the socket, or the command
-/// that prints all texts.
+/// Returns the advice for a person if looptax changes nothing: the driver's text for the socket, or the command that
+/// prints all texts.
 pub(super) fn by_hand(app: &App, fields: &Fields) -> String {
     let dialect = dialects().iter().find(|it| it.kind == app.kind && it.name == app.dialect);
     let Some(dialect) = dialect.filter(|it| it.cannot(fields).is_empty()) else {
@@ -329,8 +329,8 @@ fn in_environment<'a>(name: &'a str, value: &str) -> Planned<'a> {
     }
 }
 
-/// Edits the container's own environment. Writes neither a part of a variable nor a value with a password: the password
-/// comes from elsewhere, and others can read this environment.
+/// Edits the container's own environment. Does not write a value with a password, because others can read this
+/// environment; such a password comes from elsewhere. Does not write a part of a variable.
 fn in_own_environment<'a>(path: &[String], value: String) -> Planned<'a> {
     let shown = masked(&value);
     let edit = Edit { line: None, before: None, after: Some(format!("{}={shown}", path.join("/"))) };

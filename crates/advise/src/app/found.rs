@@ -115,8 +115,8 @@ impl Found {
         self.bound.iter().all(|it| it.app.change.is_empty())
     }
 
-    /// Describes, in the driver's own terms, the socket that the driver uses if no setting names one, and the setting
-    /// that can name one.
+    /// Describes two things in the driver's own terms: the socket that the driver uses if the settings name no socket,
+    /// and the setting that can name a socket.
     pub fn usual_socket(&self) -> (&'static str, &'static str) {
         let is_php = self.bound.iter().all(|it| it.app.format == Format::Php);
         match (self.kind == Kind::Postgres.name(), is_php) {
@@ -162,7 +162,7 @@ impl Found {
     }
 
     /// The changes as bytes of the text, with the password from `fields`. `None` for an application whose change cannot
-    /// be made in the file, because it belongs in the environment or because there is only advice.
+    /// be made in the file: the change belongs in the environment, or there is only advice.
     pub fn rewrites(&self, fields: &Fields, text: &str) -> Vec<Option<Vec<Rewrite>>> {
         let here = |moves: Option<Moves>| {
             let moves = moves.filter(|it| it.variables.is_empty() && it.own.is_empty())?;

@@ -56,7 +56,7 @@ pub(super) fn connections(
         let kind = it.kind.or_else(by_library);
         found.extend(bound(kind, &it.roles, &context, it.label));
     }
-    // A connection with a URL counts as known only if the URL itself is known, because two URLs may share a login.
+    // Two URLs may share a login, so a connection with a URL counts as known only if its URL is known.
     found.retain(|it| match it.roles.get(&Role::Url) {
         Some(url) => !is_known(url),
         None => !it.roles.values().any(is_known),

@@ -246,7 +246,7 @@ fn guess_more(
     let is_known = |it: &Setting| known.contains(&it.path) || places.contains(&(it.start + it.literal.start));
     let mut guessed = guess::connections(settings, format, text, &is_known);
     // If some connections are known, only a URL can be another connection. This URL is left out if the application has
-    // settings at the same level, or if its value is a variable.
+    // settings at the same level, or if the value of the URL's setting is a variable.
     let places: BTreeSet<&[String]> = { known.iter() }.filter_map(|path| Some(path.split_last()?.1)).collect();
     let is_apart = |url: &Setting| {
         let is_text = match url.value {

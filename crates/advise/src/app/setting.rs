@@ -33,7 +33,7 @@ pub(crate) struct Setting {
     pub(crate) start: usize,
     /// Name and value as written in the file, without the rest of the line.
     pub(crate) item: String,
-    /// The range in `item` of the last part of the name, without quotes.
+    /// The place of the last part of the name, without quotes: a range of bytes in `item`.
     pub(crate) key: Range<usize>,
     /// The range in `item` of the value, with its quotes.
     pub(crate) literal: Range<usize>,

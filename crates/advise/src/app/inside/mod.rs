@@ -62,7 +62,7 @@ pub(super) fn services(name: &str, text: &str) -> Vec<Service> {
 }
 
 /// Counts the services of a Compose file that use a file as their environment, or that mount a folder with the file.
-/// `file` is its name in the Compose file. Returns `usize::MAX` if the text is not a Compose file.
+/// `file` is the file's name in the Compose file. Returns `usize::MAX` if the text is not a Compose file.
 pub(super) fn n_takers(compose: &Path, text: &str, file: &str) -> usize {
     let name = compose.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let read = compose::read(&FileText { path: &name, name: &name, text, beside: &[] });

@@ -39,7 +39,7 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// Finds the first word of a directive that is an address. `blocks` has the names of the blocks around the directive,
+/// Finds the first address among the words of a directive. `blocks` has the names of the blocks around the directive,
 /// and `directive` the directive's name.
 fn target(
     sink: &mut Sink<'_>,

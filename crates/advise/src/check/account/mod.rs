@@ -129,7 +129,7 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         .with_steps(StepPlace::Sql, twin(user, tcp, row))
 }
 
-/// The error number with which the server denies access if it would not have accepted any password.
+/// The error number with which the server denies access if no password is accepted for the account.
 ///
 /// # Source
 /// `ER_ACCESS_DENIED_NO_PASSWORD_ERROR` of MySQL and MariaDB.
@@ -256,7 +256,8 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     }
 }
 
-/// Makes the point for grants that are complete as shown, although the server reports that rights are missing.
+/// Makes the point for this case: the grants, as shown, have all rights, but the server reports that rights are
+/// missing.
 fn hidden_rows(
     who: &str,
     tcp: &MysqlLogin,
@@ -296,8 +297,8 @@ const HIDDEN_DATABASE: &str = "the account's own grants are complete, so a row o
 /// Maximum number of tables that are listed, because there may be thousands.
 const MOST_TABLES: usize = 3;
 
-/// Makes a point less certain: the grants, as shown, lack rights, but the server gives more rights than the grants
-/// show.
+/// Makes a point less certain. The grants that the server shows lack rights, but the server gives more rights than
+/// these grants show.
 fn doubtful(point: Point) -> Point {
     Point {
         outcome: Outcome::Unknown,

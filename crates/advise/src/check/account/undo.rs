@@ -1,4 +1,4 @@
-//! A check prints statements about an account for an administrator. Makes the statements that undo one of these.
+//! Makes the statements that undo a statement about an account. A check prints such statements for an administrator.
 //!
 //! Takes facts, and returns statements. The caller reads the state of the account from the server before it runs any
 //! statement.
@@ -39,7 +39,7 @@ enum Kind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undo {
-    /// Run these statements in this order. There are none if the undo of an earlier statement also undoes this
+    /// Run these statements in this order. The list is empty if the undo of an earlier statement also undoes this
     /// statement.
     Statements(Vec<String>),
     /// The statement would change nothing, so it need not be run.

@@ -220,8 +220,8 @@ impl Rights {
         self.may(right, place, Doubt::Any)
     }
 
-    /// Whether the login has all rights at a place. For "any other schema" this needs `ALL` on `*.*`, which includes
-    /// more than `ALL` in every schema.
+    /// Whether the login has all rights at a place. For "any other schema" this needs `ALL` on `*.*`, which gives more
+    /// rights than `ALL` in every schema.
     fn has_all_at(&self, place: &Place) -> bool {
         if place.schema() == Some(ANY_OTHER) {
             return self.may(ALL, &Place::Server, Doubt::Any);
@@ -290,7 +290,7 @@ impl Rights {
         names
     }
 
-    /// The lines that `other` lacks: roles, and all else that is not a right at a place.
+    /// Returns the lines that `other` lacks, for roles and for everything else that is not a right at a place.
     fn other_lines(&self, other: &Self) -> Vec<String> {
         let lines_of = |it: &Self| -> BTreeSet<String> {
             let lines = it.grants.iter().flat_map(|it| match &it.level {

@@ -27,7 +27,7 @@ pub(crate) const MARK: &str = "()";
 pub(crate) const REST: &str = "...";
 /// Maximum number of driver calls that are followed in a text.
 const MOST_CALLS: usize = 64;
-/// Maximum number of tokens of a call's arguments that are searched for other connections.
+/// Maximum number of tokens that are searched for other connections in the arguments of a call.
 const MOST_ARGUMENTS: usize = 500;
 /// Maximum number of calls on one object that are read.
 const MOST_FOLLOWERS: usize = 16;
@@ -170,7 +170,7 @@ impl<'a> Program<'a> {
         self.names.class_of(&key, site.token).map(|_| key)
     }
 
-    /// Whether the result of `other` is an argument of the call `site`: that result is then the connection.
+    /// Whether the call `site` gets the result of `other` as an argument. The connection is then the result of `other`.
     fn is_handed_to(&self, other: &Site, object: Option<&str>, site: &Site) -> bool {
         if other.token == site.token {
             return false;

@@ -144,8 +144,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the current token begins a call of another function that, like `define`, has the name of a setting and
-    /// its value as arguments.
+    /// Whether the current token begins a call of a function that is like `define`: its arguments are the name and the
+    /// value of a setting.
     fn is_own_define(&self) -> bool {
         let token = self.tokens.get(self.at + 2);
         let is_text = matches!(token, Some(Token { kind: Kind::Text(Some(_)), .. }));
@@ -184,7 +184,7 @@ impl Walk<'_> {
         });
         let declares = match self.language {
             Language::Script => matches!(before, "const" | "let" | "var"),
-            // The first word of a line that does not begin a branch can declare a name.
+            // The first word of a line can declare a name, unless the word begins a branch.
             Language::Python => {
                 let line = self.starts.line(self.start());
                 let begins = &self.text[self.starts.start_of(line)..self.start()];
