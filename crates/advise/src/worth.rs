@@ -23,7 +23,7 @@ pub struct Weighed {
 pub enum Worth {
     /// Even the upper end of the interval is a negligible loss.
     NotWorthIt,
-    /// The loss may be negligible or noticeable: a change is worth it if the change costs nothing.
+    /// The loss may be negligible or noticeable. A change is worth making if the change costs nothing.
     Little,
     /// Even the lower end of the interval is a noticeable loss.
     Much,

@@ -24,7 +24,7 @@ impl CpuGroup {
     /// Finds the control groups below `root`, which is `/` or the folder of a test. `None` if the kernel lists no CPU
     /// controller.
     ///
-    /// If both versions are mounted and version 1 lists a CPU controller, version 1 counts.
+    /// If both versions are mounted and version 1 lists a CPU controller, looptax uses version 1.
     pub fn find(root: &Path) -> Option<Self> {
         let text = |path: &str| read::config(&root.join(path)).unwrap_or_default();
         let groups = text("proc/self/cgroup");
@@ -44,7 +44,7 @@ impl CpuGroup {
         Some(Self { levels: ancestors.map(|level| mount.join(level)).collect(), is_first_version })
     }
 
-    /// Returns the limit of the nearest level that has one. The limit has the form of version 2 (microseconds per
+    /// Returns the limit of the nearest level that has a limit. The limit has the form of version 2 (microseconds per
     /// period, and the period in microseconds), such as `50000 100000`. Returns `max 100000` if no level has a limit,
     /// and `None` if no level has the file.
     pub fn limit(&self) -> Option<String> {

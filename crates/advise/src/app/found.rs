@@ -190,8 +190,8 @@ impl Found {
         all.filter(|(_, it)| it.joins == Joins::Apart || it.quotes == Quotes::Instead)
     }
 
-    /// Describes from where the container takes settings, and which of these stay unchanged. `None` if the container
-    /// takes no settings.
+    /// Describes the sources from which the container takes settings, and names the settings that stay unchanged there.
+    /// `None` if the container takes no settings.
     pub fn taken_words(&self) -> Option<String> {
         let mut names: Vec<&str> = self.apart().filter_map(|(_, it)| it.path.first()).map(String::as_str).collect();
         names.sort_unstable();

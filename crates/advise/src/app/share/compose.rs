@@ -32,7 +32,8 @@ pub(super) struct File<'a> {
     text: &'a str,
     root: Node,
     containers: Vec<Container>,
-    /// The places of the other files that were read. Variables in them that must not be changed have `Joins::Apart`.
+    /// The other files that were read, as ranges of bytes of the joined text. A variable in these files has
+    /// `Joins::Apart` if it must not be changed.
     files: Vec<Range<usize>>,
 }
 

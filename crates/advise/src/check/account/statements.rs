@@ -1,5 +1,5 @@
-//! The statements after which the account for the socket is like the account for TCP. looptax must not print the
-//! password, so `…` stands for it.
+//! The statements that make the account for the socket like the account for TCP. looptax must not print the password,
+//! so the statements contain `…` instead of the password.
 
 use super::login::{MysqlLogin, SocketRow};
 use crate::check::grants::Server;
