@@ -1,6 +1,6 @@
 //! How real clients connect while a server accepts no connections, as traced (`crates/advise/data/connects.toml`).
 //!
-//! An experiment with a storm of connections connects as one of these clients does.
+//! An experiment with a storm of connections connects in the same way as one of these clients.
 
 use std::sync::LazyLock;
 use std::time::Duration;

@@ -1,6 +1,7 @@
 //! Real clients and how each waits for answers, as traced (`crates/advise/data/clients.toml`).
 //!
-//! The report shows the names of these clients in its headings, and an experiment waits as one of them does.
+//! The report shows the names of these clients in its headings. An experiment waits in the same way as one of these
+//! clients.
 
 use std::sync::LazyLock;
 
@@ -18,7 +19,7 @@ pub struct RealClient {
     pub name: String,
     /// The client's name as used in a sentence.
     pub library: String,
-    /// Programs that use this client and therefore wait as it does; may be empty.
+    /// Programs that use this client, and therefore wait in the same way; may be empty.
     #[serde(default)]
     pub users: String,
     /// Other words that mean this client, for its kinds of server: `java`.

@@ -1,7 +1,7 @@
 //! Whether the cost of TCP is worth a change, at a real rate of requests.
 //!
-//! Considers only CPU time: at a rate below the server's capacity no throughput is lost. The reports show in addition
-//! how much longer a request takes.
+//! Considers only CPU time: at a rate below the server's capacity no throughput is lost. The reports also show how much
+//! longer a request takes.
 
 use looptax_model::record::{Estimate, Figure};
 
@@ -23,7 +23,7 @@ pub struct Weighed {
 pub enum Worth {
     /// Even the upper end of the interval is a negligible loss.
     NotWorthIt,
-    /// The loss may be negligible or noticeable: a change is worth it if the change costs nothing.
+    /// The loss may be negligible or noticeable. A change is worth making if the change costs nothing.
     Little,
     /// Even the lower end of the interval is a noticeable loss.
     Much,

@@ -52,8 +52,8 @@ pub trait Records: Send {
 ///
 /// The load engine repeats it and times it from outside.
 pub trait OneShotClient: Send {
-    /// Performs the whole request with random numbers from `draws`. Returns when the server, too, has closed the
-    /// connection. The request has its own time limits.
+    /// Performs the whole request with random numbers from `draws`. Returns after the client and the server have closed
+    /// the connection. The request has its own time limits.
     ///
     /// # Errors
     /// Any error of the request; it ends the run.
@@ -141,7 +141,7 @@ pub trait Connector {
     }
 
     /// Opens `n` connections for each side of contrast `contrast_idx` and proves each of them. Starts with the side
-    /// `first`. `coins` are this epoch's random bits, to be used for any other random decision about its connections.
+    /// `first`. `coins` are this epoch's random bits, for any other random decision about the epoch's connections.
     ///
     /// # Errors
     /// The reason why a connection could not be opened or proved; it ends the run.

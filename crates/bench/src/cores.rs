@@ -24,8 +24,8 @@ pub fn allowed_cores() -> io::Result<Vec<usize>> {
 
 /// Returns the cores of an experiment with `placement`.
 ///
-/// # Errors
-/// [`BenchError::Machine`] if the cores cannot be read, or if `split` needs two cores and only one is allowed.
+/// [`BenchError::Machine`] if the cores cannot be read. Also if `split` needs two cores, and this process may use only
+/// one core.
 pub(crate) fn cores_for(placement: Placement) -> Result<Vec<usize>, BenchError> {
     let cores = allowed_cores().map_err(|source| BenchError::Machine { action: "read the allowed cores", source })?;
     if placement == Placement::Split && cores.len() < 2 {

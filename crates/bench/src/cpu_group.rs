@@ -24,7 +24,7 @@ impl CpuGroup {
     /// Finds the control groups below `root`, which is `/` or the folder of a test. `None` if the kernel lists no CPU
     /// controller.
     ///
-    /// If both versions are mounted and version 1 lists a CPU controller, version 1 counts.
+    /// If both versions are mounted and version 1 lists a CPU controller, looptax uses version 1.
     pub fn find(root: &Path) -> Option<Self> {
         let text = |path: &str| read::config(&root.join(path)).unwrap_or_default();
         let groups = text("proc/self/cgroup");
@@ -44,7 +44,7 @@ impl CpuGroup {
         Some(Self { levels: ancestors.map(|level| mount.join(level)).collect(), is_first_version })
     }
 
-    /// Returns the limit of the nearest level that has one. The limit has the form of version 2 (microseconds per
+    /// Returns the limit of the nearest level that has a limit. The limit has the form of version 2 (microseconds per
     /// period, and the period in microseconds), such as `50000 100000`. Returns `max 100000` if no level has a limit,
     /// and `None` if no level has the file.
     pub fn limit(&self) -> Option<String> {
@@ -97,7 +97,7 @@ fn first_version(groups: &str) -> Option<&str> {
     })
 }
 
-/// Finds the mount point of a file system of this kind, with `option` if one is given.
+/// Finds the mount point of a file system of this kind. If `option` is given, the mount must have this option.
 fn mount_point<'a>(mounts: &'a str, kind: &str, option: Option<&str>) -> Option<&'a str> {
     mounts.lines().find_map(|line| {
         let mut words = line.split(' ').skip(1);

@@ -194,7 +194,7 @@ impl Explain for BenchError {
             ),
             Self::Command { source, .. } => Some(source.hint().to_owned()),
             Self::TooSlow { .. } => Some("pass --fixed 6 to measure 6 epochs, however long they take".to_owned()),
-            // This error means that no more threads can be started; nothing is pinned yet.
+            // `WouldBlock` means that no more threads can be started; nothing is pinned yet.
             Self::Machine { source, .. } if source.kind() == io::ErrorKind::WouldBlock => None,
             Self::Machine { .. } => Some("pass --placement free, which pins nothing".to_owned()),
         }

@@ -1,8 +1,8 @@
 //! The loop of an experiment: the warm-up, then epochs of all contrasts in random order with interim analyses, until
 //! the end.
 //!
-//! A [`SliceSource`] fills the slices of an epoch: with `requests` of the load engine, with commands (`whole`), or with
-//! pages that another room loads. All three use this loop.
+//! A [`SliceSource`] fills the slices of an epoch. The slices contain requests of the load engine (`requests`),
+//! commands (`whole`), or pages that another room loads. This loop is the same for all of them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;

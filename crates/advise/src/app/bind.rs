@@ -21,9 +21,9 @@ use crate::Takes;
 /// Maximum number of connections of one kind that looptax reads from a file. A check logs in to each of them.
 pub(super) const MOST_CONNECTIONS: usize = 32;
 
-/// Returns the maximum number of connections of an application that are read from a file. The limit is higher for a
-/// proxy, because looptax does not log in to the servers behind it. A line that was not read would stay unchanged, and
-/// would name an address at which no server listens any more.
+/// Returns the maximum number of connections that looptax reads from a file of this application. The limit is higher
+/// for a proxy, because looptax does not log in to the servers behind a proxy. A line that looptax does not read stays
+/// unchanged. After a change to the other lines, this line would name an address at which no server listens any more.
 pub(super) const fn most_connections(app: &App) -> usize {
     if app.format.proxy().is_some() { MOST_SETTINGS } else { MOST_CONNECTIONS }
 }
@@ -34,7 +34,7 @@ const BY_KEYS: &str = "found by the keys in the file; looptax does not know the 
 const BY_CALL: &str = "found by the call of a driver; looptax does not change such calls";
 
 /// Finds the connections of one application among the settings. `is_meant` means that the settings belong to this
-/// application, and not to another one that reads the same settings.
+/// application, even if another application reads the same settings.
 pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<'_>, is_meant: bool) -> Vec<Bound> {
     let mut all: Vec<Setting> = settings.to_vec();
     if let Some(sign) = app.doubled {
@@ -115,7 +115,8 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
         .collect()
 }
 
-/// The conditions of libpq that are set in the same part of the file or by libpq's own variables.
+/// Returns the conditions that libpq requires because of other settings: settings in the same part of the file as
+/// `anchor`, and libpq's own variables (`PG…`).
 fn conditions(app: &App, anchor: &Setting, all: &[Setting], source: &Source<'_>) -> Vec<Condition> {
     if app.kind.protocol() != Some(Protocol::Postgres) {
         return Vec::new();
@@ -156,7 +157,8 @@ fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role,
             }
         }
     }
-    // A setting whose pattern has fewer wildcards belongs to every connection whose texts begin with the same texts.
+    // If a pattern has fewer wildcards, its list of captured texts is shorter. A setting of such a pattern belongs to
+    // every connection whose list of texts begins with the shorter list.
     let shared = groups.clone();
     for (captures, roles) in &mut groups {
         let outer = (0..captures.len()).rev().filter_map(|it| shared.get(&captures[..it]));
@@ -184,9 +186,9 @@ enum Applies {
     InDoubt(String),
 }
 
-/// Decides whether the application reads the settings of this connection. The first entry of the application's `decide`
-/// whose key has a value decides. A `*` in the key stands for the same text as the `*` in the names of the connection's
-/// settings.
+/// Decides whether the application reads the settings of this connection. Searches the keys of the application's
+/// `decide` in order, and uses the first key that has a value. A `*` in the key matches the same text as the `*` in the
+/// names of the connection's settings.
 fn applies(
     app: &App,
     captures: &[String],
@@ -227,11 +229,11 @@ fn applies(
     }
 }
 
-/// Joins the connections that were found: applications that read the same setting become one connection with several
-/// readers.
+/// Joins the connections that were found. If several applications read the same setting, their connections become one
+/// connection with several readers.
 ///
-/// Unless `is_named`, drops a connection that has common names (`DB_HOST`) and no sign of the application:
-/// [`guess`](super::guess) handles it.
+/// If `is_named` is false, drops each connection that has common names (`DB_HOST`) and no sign of the application.
+/// [`guess`](super::guess) handles such connections.
 pub(super) fn merged(bound: Vec<Bound>, source: &Source<'_>, is_named: bool) -> Vec<Found> {
     let mut groups: BTreeMap<(usize, &'static str), Vec<Bound>> = BTreeMap::new();
     let signs = Signs::of(source);
@@ -270,7 +272,7 @@ fn is_by_common_names(bound: &Bound) -> bool {
     is_anywhere && !bound.app.signs.is_empty() && !bound.roles.contains_key(&Role::Url)
 }
 
-/// The kind of server according to a URL; `None` if it is not the application's kind.
+/// Returns the kind of server according to a URL; `None` if the application does not use this kind.
 fn kind_of(bound: &Bound, source: &Source<'_>) -> Option<&'static str> {
     if !bound.is_kind_known {
         return Some(UNKNOWN_KIND);
@@ -343,7 +345,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
         read.retain(|it| !it.1.is_untried);
     }
     let (readers, lookups): (Vec<Bound>, Vec<Lookup>) = read.into_iter().unzip();
-    // If the readers use different transports, the server is that of the reader that uses TCP.
+    // If the readers use different transports, looptax takes the server from the reader that uses TCP.
     let first = lookups.iter().position(|it| it.takes == Some(Takes::Tcp)).unwrap_or(0);
     let differs = lookups.iter().any(|it| it.takes != lookups[first].takes);
     let mut titles: Vec<String> = readers.iter().map(|it| it.app.title.clone()).collect();

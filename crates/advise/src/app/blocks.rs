@@ -198,8 +198,8 @@ fn is_templated(text: &str) -> bool {
     ["%{", "{{", "#{", "$ENV{", "%%"].iter().any(|it| text.contains(it))
 }
 
-/// Joins settings of Play: `key = ${?NAME}` takes effect if the variable is set, otherwise the earlier value of the key
-/// does.
+/// Joins two settings of Play with the same key. `key = ${?NAME}` takes effect if the variable is set. If the variable
+/// is not set, the earlier value of the key takes effect.
 fn join_optional(settings: &mut Vec<Setting>) {
     let mut joined: Vec<Setting> = Vec::new();
     for mut setting in std::mem::take(settings) {

@@ -12,7 +12,7 @@ use super::table::{App, Role};
 pub(crate) struct Bound {
     pub(crate) app: &'static App,
     pub(crate) roles: BTreeMap<Role, Setting>,
-    /// The values of those settings that are variables, if the environment is known.
+    /// The values of the settings whose value is a variable, if the environment is known.
     pub(crate) resolved: BTreeMap<Role, String>,
     pub(crate) is_environment: bool,
     /// The unit or container that provides the environment, if the settings are variables of a unit or container.
@@ -25,7 +25,8 @@ pub(crate) struct Bound {
     pub(super) is_kind_said: bool,
     /// Whether any setting shows the kind of the server.
     pub(super) is_kind_known: bool,
-    /// Sort key for the connection's place in the file: the line and the number of the setting that identifies it.
+    /// Sort key for the connection's place in the file: combines the line and the index of the setting that identifies
+    /// the connection.
     pub(super) anchor: usize,
     pub(super) label: String,
 }

@@ -35,7 +35,8 @@ enum Writing<'a> {
     Variable(&'a str, String),
     /// The new value is written in the container's own environment.
     Own(String, String),
-    /// A person has to write the new value: at this place it would be cut off, or would remove a part of the old value.
+    /// A person has to write the new value. For example, the value would be cut off at this place, or would remove a
+    /// part of the old value.
     ByHand,
 }
 
@@ -53,8 +54,8 @@ fn planned<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     planned
 }
 
-/// Adds an edit. If it adds a setting after another setting on the same line, and an earlier edit replaces that
-/// setting, the two edits become one.
+/// Adds an edit. If the edit adds a setting after another setting on the same line, and an earlier edit replaces the
+/// other setting, the two edits become one.
 fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
     if let Writing::Beside(anchor, text) = &more.writing
         && let Joins::With(between) = anchor.joins
@@ -72,8 +73,9 @@ fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
     planned.push(more);
 }
 
-/// The edits that `PostgreSQL`'s folder needs: sets the port, which is part of the socket's name, and removes
-/// `hostaddr`, which overrides the folder. If the port belongs in the host, [`with_port`] adds it.
+/// Returns the edits that `PostgreSQL`'s folder needs. One edit sets the port, which is part of the socket's name.
+/// Another edit removes `hostaddr`, which overrides the folder. If the port belongs in the host, [`with_port`] adds the
+/// port.
 fn beside_folder<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     let has_own = bound.roles.contains_key(&Role::Port);
     let is_usual = fields.port == bound.app.kind.port();
@@ -84,14 +86,15 @@ fn beside_folder<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     steps.iter().flatten().filter_map(|step| edit(bound, step, fields)).collect()
 }
 
-/// Returns the folder, with the port after it if the application reads the port from the host and the port is not the
-/// default.
+/// Returns the folder. Adds the port after the folder if the application reads the port from the host, and if the port
+/// is not the default.
 fn with_port(app: &App, step: &Step, value: String, fields: &Fields) -> String {
     let is_needed = step.writes_folder() && fields.port != app.kind.port();
     if is_needed && app.host_is.contains(&HostForm::Port) { format!("{value}:{}", fields.port) } else { value }
 }
 
-/// The edits for one application, in its file and where its environment is set; `None` if its change cannot be made.
+/// Returns the edits for one application, both in its file and at the place that sets its environment; `None` if the
+/// change cannot be made.
 pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Moves> {
     if is_uncertain(bound) || bound.is_environment || bound.app.needs_library || has_unfit(bound.app, fields) {
         return None;
@@ -180,8 +183,8 @@ pub(super) fn change_for(bound: &Bound, fields: &Fields, words: impl Fn(&Words) 
     }
 }
 
-/// The text that a person has to write if looptax changes nothing: the driver's text for the socket, or the command
-/// that prints all texts.
+/// Returns the advice for a person if looptax changes nothing: the driver's text for the socket, or the command that
+/// prints all texts.
 pub(super) fn by_hand(app: &App, fields: &Fields) -> String {
     let dialect = dialects().iter().find(|it| it.kind == app.kind && it.name == app.dialect);
     let Some(dialect) = dialect.filter(|it| it.cannot(fields).is_empty()) else {
@@ -280,8 +283,9 @@ fn of_several(text: &str) -> (&str, &str) {
     places.find(|(_, rest)| begins_url(rest)).unwrap_or((text, ""))
 }
 
-/// Returns the new address with the old scheme, if both schemes mean the same kind of server. Some programs accept
-/// `postgresql` but not `postgres`, and the word after a plus is a driver.
+/// Returns the new address with the old scheme, if both schemes mean the same kind of server. The old scheme stays
+/// because some programs accept `postgresql` but not `postgres`, and because the part of a scheme after `+` names a
+/// driver.
 fn with_scheme_of(old: &str, new: String) -> String {
     let families = [["postgres", "postgresql", "pgsql"], ["mysql", "mysql2", "mariadb"]];
     let family = |scheme: &str| {
@@ -325,8 +329,8 @@ fn in_environment<'a>(name: &'a str, value: &str) -> Planned<'a> {
     }
 }
 
-/// Edits the container's own environment. Writes neither a part of a variable nor a value with a password: the password
-/// comes from elsewhere, and others can read this environment.
+/// Edits the container's own environment. Does not write a value with a password, because others can read this
+/// environment; such a password comes from elsewhere. Does not write a part of a variable.
 fn in_own_environment<'a>(path: &[String], value: String) -> Planned<'a> {
     let shown = masked(&value);
     let edit = Edit { line: None, before: None, after: Some(format!("{}={shown}", path.join("/"))) };

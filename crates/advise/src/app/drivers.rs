@@ -25,8 +25,8 @@ const SQLITE: [&str; 6] =
 /// A number larger than the number of arguments of any call.
 const APART: usize = 8_192;
 
-/// The words of each call's name, in lower case. Of a part with a `*` only the longest word is used; the flag means
-/// that this word may be inside another word.
+/// The words of each call's name, in lower case. If a part of the name contains a `*`, only the longest word of this
+/// part is used. The flag is then true: the word may be inside another word.
 static CALLS: LazyLock<HashSet<Vec<(String, bool)>>> = LazyLock::new(|| {
     let word = |part: &str| {
         let longest = words(part).max_by_key(|it| it.len()).unwrap_or_default();
@@ -40,8 +40,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|it: char| !it.is_alphanumeric() && it != '_').filter(|it| !it.is_empty())
 }
 
-/// Whether a program may call a driver: whether its text, given in lower case, contains the words of a call's name, as
-/// calls and imports write them. This check is much faster than parsing the text.
+/// Whether a program may call a driver. The program's text, given in lower case, must contain all words of a call's
+/// name, as calls and imports write them. This check is much faster than parsing the text.
 pub(super) fn may_call(text: &str) -> bool {
     let there: HashSet<&str> = words(text).collect();
     let has = |(word, is_part): &(String, bool)| {

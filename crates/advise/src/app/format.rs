@@ -28,7 +28,8 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
         _ if ["/cron.", "/crontabs/", "/logrotate.d/"].iter().any(|it| path.contains(it)) => return Format::Shell,
         _ => {}
     }
-    // A file whose whole name is `py`, such as the configuration of a website, has no ending and is not a program.
+    // The whole name of a file may be `py`, for example if the file is the configuration of a website. Such a file has
+    // no ending, and is not a program.
     match name.rsplit_once('.').map_or("", |it| it.1) {
         "php" | "php5" | "inc" | "phtml" | "module" if text.contains("<?") => Format::Php,
         "pl" | "pm" | "cgi" | "psgi" => Format::Perl,

@@ -61,11 +61,11 @@ pub struct Found {
     pub takes: Option<Takes>,
     pub why: String,
     /// Whether the connection fails, or does not reach the socket in its settings; `why` has the reason. For example,
-    /// the host is a path, or the setting gives the socket's file instead of its folder. `address` then contains that
-    /// socket.
+    /// the host is a path, or the setting gives the socket's file instead of its folder. If this is true, `address`
+    /// contains the socket in the settings.
     pub fails: bool,
     pub credentials: Credentials,
-    /// The service of a Compose file to whose environment the connection belongs, if the services are read separately.
+    /// The service whose environment contains the connection, if the services of a Compose file are read separately.
     pub service: Option<String>,
     /// The container to which the settings belong, if the file describes one.
     pub inside: Option<Inside>,
@@ -89,7 +89,7 @@ pub struct Found {
     /// name.
     pub(super) at_container: Option<(usize, usize)>,
     pub(super) bound: Vec<Bound>,
-    /// The signs that are present, among those on which the table's advice for this connection depends.
+    /// The signs that are present and on which the table's advice for this connection depends.
     pub(super) signs: BTreeSet<&'static str>,
 }
 
@@ -115,8 +115,8 @@ impl Found {
         self.bound.iter().all(|it| it.app.change.is_empty())
     }
 
-    /// Describes, in the driver's own terms, the socket that the driver uses if no setting names one, and the setting
-    /// that can name one.
+    /// Describes two things in the driver's own terms: the socket that the driver uses if the settings name no socket,
+    /// and the setting that can name a socket.
     pub fn usual_socket(&self) -> (&'static str, &'static str) {
         let is_php = self.bound.iter().all(|it| it.app.format == Format::Php);
         match (self.kind == Kind::Postgres.name(), is_php) {
@@ -162,7 +162,7 @@ impl Found {
     }
 
     /// The changes as bytes of the text, with the password from `fields`. `None` for an application whose change cannot
-    /// be made in the file, because it belongs in the environment or because there is only advice.
+    /// be made in the file: the change belongs in the environment, or there is only advice.
     pub fn rewrites(&self, fields: &Fields, text: &str) -> Vec<Option<Vec<Rewrite>>> {
         let here = |moves: Option<Moves>| {
             let moves = moves.filter(|it| it.variables.is_empty() && it.own.is_empty())?;
@@ -190,8 +190,8 @@ impl Found {
         all.filter(|(_, it)| it.joins == Joins::Apart || it.quotes == Quotes::Instead)
     }
 
-    /// Describes from where the container takes settings, and which of these stay unchanged. `None` if the container
-    /// takes no settings.
+    /// Describes the sources from which the container takes settings, and names the settings that stay unchanged there.
+    /// `None` if the container takes no settings.
     pub fn taken_words(&self) -> Option<String> {
         let mut names: Vec<&str> = self.apart().filter_map(|(_, it)| it.path.first()).map(String::as_str).collect();
         names.sort_unstable();
@@ -238,7 +238,8 @@ impl Found {
         self.bound.iter().flat_map(|it| it.roles.values()).map(|it| it.start).min()
     }
 
-    /// The environment variables in the settings, each with whether it gives the server's address.
+    /// Returns the environment variables in the settings. The value is true for a variable that gives the server's
+    /// address.
     pub fn variables(&self) -> BTreeMap<String, bool> {
         let mut found = BTreeMap::new();
         for (role, setting) in self.bound.iter().flat_map(|it| &it.roles) {

@@ -56,7 +56,7 @@ pub(super) fn connections(
         let kind = it.kind.or_else(by_library);
         found.extend(bound(kind, &it.roles, &context, it.label));
     }
-    // A connection with a URL counts as known only if the URL itself is known, because two URLs may share a login.
+    // Two URLs may share a login, so a connection with a URL counts as known only if its URL is known.
     found.retain(|it| match it.roles.get(&Role::Url) {
         Some(url) => !is_known(url),
         None => !it.roles.values().any(is_known),
@@ -230,8 +230,8 @@ fn named(groups: &Groups, all: &[Setting]) -> Vec<Named> {
     named.collect()
 }
 
-/// Removes duplicates: a URL and the settings into which the program splits it, or from which the program builds it,
-/// are one connection.
+/// Removes duplicates. A URL and other settings are one connection if the program splits the URL into these settings,
+/// or builds the URL from them.
 fn drop_doubles(found: &mut Vec<Bound>) {
     let kinds: Vec<Kind> =
         { found.iter() }.filter(|it| it.roles.contains_key(&Role::Url)).map(|it| it.app.kind).collect();
@@ -388,7 +388,7 @@ fn listens_at(text: &str, everywhere: &str) -> bool {
     rest.is_some_and(|it| it.is_empty() || it.starts_with(':'))
 }
 
-/// The title of the table's row for programs with a setting that is a list of libpq's keywords.
+/// The title of the table's row for programs that have libpq's keywords in a single setting.
 const OF_KEYWORDS: &str = "a program with a connection string of libpq";
 
 /// The setting with a list of libpq's keywords to which `part` belongs.

@@ -20,7 +20,7 @@ pub(super) fn snake(name: &str) -> String {
 pub(in crate::app) fn kind_in(name: &str) -> Option<Kind> {
     let lower = name.to_lowercase();
     let by_words = || snake(name).split(['_', '/']).find_map(kind_of_word);
-    // Words like `MySql.Data.MySqlClient` have capitals inside a word, so the whole parts are compared, too.
+    // The parts of names like `MySql.Data.MySqlClient` contain capitals, so looptax also compares each whole part.
     let by_parts = || lower.split(['.', '/', ' ']).find_map(kind_of_word);
     kind_of_word(&lower).or_else(by_words).or_else(by_parts)
 }

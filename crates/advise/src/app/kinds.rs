@@ -11,8 +11,8 @@ use super::setting::{Setting, Value};
 use super::table::Role;
 use super::url;
 
-/// The kind of server according to the driver name in PDO's `mysql:host=…;dbname=…`, which PHP passes on unchanged, or
-/// in Perl's `dbi:mysql:host=…;database=…`.
+/// Returns the kind of server according to the name of a driver. The driver is named in PDO's `mysql:host=…;dbname=…`,
+/// which PHP passes on unchanged, or in Perl's `dbi:mysql:host=…;database=…`.
 pub(super) fn driver_of(text: &str) -> Option<Kind> {
     let is_dbi = text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
     let text = if is_dbi { &text[4..] } else { text };
@@ -258,7 +258,7 @@ pub(super) fn kind_of_group(
         own.or_else(|| parents.iter().rev().find_map(|it| keys::kind_in(it)))
     };
     let by_driver = || kind_beside(parents, prefix, all);
-    // Uses the port's default in the file if the host is not known either.
+    // If the host is not known either, uses the default value that the file has for the port.
     let by_default = || match (text(Role::Host), &all[*roles.get(&Role::Port)?].value) {
         (None, Value::Variable { fallback, .. }) => fallback.as_deref(),
         _ => None,

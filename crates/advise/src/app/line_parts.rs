@@ -174,7 +174,7 @@ pub(super) fn assignments(setting: &Setting) -> Vec<Setting> {
         let from = base + at + blank + opened;
         if let Some((name, text)) = body[..end].split_once('=') {
             let mut part = setting.part(name, text, from..from + end, name.len(), Joins::With(" "));
-            // systemd removes quotes at any place in a word, so also around the value.
+            // systemd removes quotes at any place in a word, including the quotes around the value.
             if let Some(bare) = ['"', '\''].iter().find_map(|it| text.strip_prefix(*it)?.strip_suffix(*it)) {
                 part.value = Value::Text(bare.to_owned());
                 part.literal = part.literal.start + 1..part.literal.end - 1;

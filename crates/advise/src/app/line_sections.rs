@@ -37,8 +37,8 @@ pub(super) fn is_section(line: &str, number: usize, section: &mut Vec<String>) -
     } else if section.len() < 16 {
         let name = inside.replace('"', "");
         let tag = name.split(' ').next().unwrap_or_default();
-        // Only in files of collectd the words after the tag show a kind of server. In other files, such as Fluentd's
-        // `<match mysql.**>`, they select messages.
+        // The words after the tag show a kind of server only in files of collectd. In other files, such as Fluentd's
+        // `<match mysql.**>`, these words select messages.
         let is_collectd = tag == "Plugin" || section.first().is_some_and(|it| it.starts_with("Plugin "));
         section.push(if is_collectd { named(&name) } else { named(&format!("{tag} {number}")) });
     }

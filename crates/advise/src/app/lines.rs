@@ -168,7 +168,7 @@ fn with_parts(mut settings: Vec<Setting>, kind: Lines) -> Vec<Setting> {
     settings
 }
 
-/// The number of branches and loops (of a shell or a template) around the line after `line`.
+/// Returns the number of branches and loops (of a shell or a template) that are open after `line`.
 pub(super) fn depth_after(line: &str, depth: usize) -> usize {
     let tag = ["{%", "<%", "{{"].iter().find_map(|it| line.strip_prefix(it));
     let words = tag.unwrap_or(line).trim_start_matches('-').trim_start();

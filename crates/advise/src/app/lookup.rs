@@ -115,8 +115,8 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
     }
 }
 
-/// The name of a guessed setting for the socket, if no setting gives a host and the usual drivers have another name for
-/// the socket's setting.
+/// The name of the setting for the socket, if the application was guessed, if no setting gives a host, and if the usual
+/// drivers use another name for this setting.
 fn unproved_socket(bound: &Bound) -> Option<&str> {
     let socket = bound.roles.get(&Role::Socket)?;
     let name = socket.path.last()?;
@@ -289,7 +289,7 @@ pub(super) fn is_unset(value: &Value, source: &Source<'_>) -> bool {
     matches!(value, Value::Variable { name, fallback: None } if is_missing(name))
 }
 
-/// Replaces words that mean an empty value in Laravel's `.env` and in Odoo by an empty text.
+/// Returns an empty text in place of a word that means an empty value in Laravel's `.env` or in Odoo.
 fn without_nothing(text: String) -> String {
     match &*text {
         "null" | "(null)" | "empty" | "(empty)" | "False" | "None" => String::new(),

@@ -1,7 +1,7 @@
 //! The direct dependencies of a project. They show which application uses a common name like `DATABASE_URL`.
 //!
-//! Files that also list the dependencies of libraries (`composer.lock`, `poetry.lock`) do not show this: a program with
-//! an ORM depends on the driver, too, but only indirectly, and does not pass its URL to that driver.
+//! Files that also list the dependencies of libraries (`composer.lock`, `poetry.lock`) do not show the application. A
+//! program with an ORM also depends on the driver, but only indirectly, and does not pass its URL to that driver.
 
 use serde_json::Value;
 

@@ -116,7 +116,7 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
     })
 }
 
-/// Returns the host if the setting has only one; `has_more` says that a socket or `hostaddr` is set too.
+/// Returns the host if the setting has only one host; `has_more` says that a socket or `hostaddr` is set too.
 fn only_host<'a>(app: &App, text: &'a str, has_more: bool) -> Result<&'a str, String> {
     if text.contains(',') && has_more {
         return Err("several hosts are given together with a socket or `hostaddr`, and looptax has not tested how \
@@ -289,7 +289,8 @@ fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place>
         return None;
     }
     if app.host_is.contains(&HostForm::PortColon) && split.socket.is_none() {
-        // The driver uses the text before the first slash as the host. This text is empty.
+        // The driver uses the text before the first slash as the host. A path has no text before its first slash, so
+        // the host is empty.
         let why = format!(
             "`{text}` is only a path, which the program does not accept as a host: the program ignores the path and \
              uses the usual socket"
@@ -324,7 +325,7 @@ pub(crate) fn wants_folder(path: &str, port: u16) -> String {
     format!("`{path}` is the socket's file, but the driver needs the folder: it looks for {path}/{POSTGRES_FILE}{port}")
 }
 
-/// Returns the reason if the driver does not use a path as host because of this port.
+/// Returns the reason if the driver does not use a path as host when this port is set.
 fn wrong_port(app: &App, text: &str, port: Option<u16>) -> Option<String> {
     let is_port_wrong = match app.path_port {
         PathPort::Any => false,

@@ -6,7 +6,8 @@
 use super::setting::{Setting, Value};
 use super::url::is_go;
 
-/// The reason why the value of a setting with a placeholder is not known; the text follows "it is".
+/// The reason why the value of a setting with a placeholder is not known. In messages, the words `it is` precede the
+/// reason.
 const DOUBT: &str = "a placeholder that another program replaces";
 
 /// Marks settings whose values are placeholders, so that looptax does not interpret the placeholders.
@@ -47,8 +48,8 @@ fn is_placeholder(text: &str) -> bool {
         let inside = text.trim().strip_prefix(open).and_then(|it| it.strip_suffix(close));
         inside.is_some_and(is_name)
     };
-    // A password may contain any character, so it is a placeholder only as a whole. In an address, brackets and
-    // parentheses can only be a placeholder.
+    // A password may contain any character, so only a whole password can be a placeholder, and never a part of a
+    // password. In an address, brackets and parentheses can only belong to a placeholder.
     let is_part = |open: &str, close: &str, is_name: &dyn Fn(&str) -> bool| {
         if is_address(text) { is_within(open, close, is_name) } else { is_whole(open, close, is_name) }
     };

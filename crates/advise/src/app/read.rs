@@ -246,7 +246,7 @@ fn guess_more(
     let is_known = |it: &Setting| known.contains(&it.path) || places.contains(&(it.start + it.literal.start));
     let mut guessed = guess::connections(settings, format, text, &is_known);
     // If some connections are known, only a URL can be another connection. This URL is left out if the application has
-    // settings at the same level, or if its value is a variable.
+    // settings at the same level, or if the value of the URL's setting is a variable.
     let places: BTreeSet<&[String]> = { known.iter() }.filter_map(|path| Some(path.split_last()?.1)).collect();
     let is_apart = |url: &Setting| {
         let is_text = match url.value {
@@ -259,8 +259,8 @@ fn guess_more(
     };
     guessed.retain(|it| !has_others || it.roles.get(&Role::Url).is_some_and(is_apart));
     let guessed = merged(guessed, source, true);
-    // If looptax does not know a value that a driver receives, the driver's connection is the one that the file's
-    // settings name.
+    // If looptax does not know a value that a driver receives, the driver's connection and the connection in the file's
+    // settings are the same.
     let is_meant = |it: &Found| {
         let is_open = it.takes.is_none() && it.bound.iter().any(|it| !it.app.calls.is_empty());
         is_open && guessed.iter().any(|other| !it.has_known_kind() || other.kind == it.kind)

@@ -113,7 +113,7 @@ fn around(before: &str, neighbour: &Setting) -> (String, &'static str) {
 }
 
 /// The lines of a variable in a Kubernetes list, and the text before its name: blanks and the dash. `None` if the
-/// variable is written in another way: in braces, or with more than comments between name and value.
+/// variable is in braces, or if anything except comments is between the name and the value.
 fn pair_around<'a>(text: &'a str, value: &Setting) -> Option<(Range<usize>, &'a str)> {
     let own = line_around(text, &value.place())?;
     let is_nothing = |it: &str| it.trim().is_empty() || it.trim_start().starts_with('#');

@@ -25,7 +25,7 @@ pub(crate) struct Setting {
     /// The name of the setting, part by part: `databases`, `default`, `default`, `host`.
     pub(crate) path: Vec<String>,
     pub(crate) value: Value,
-    /// Why another value may take effect; the text follows "it is": `set under a condition`.
+    /// Why another value may take effect: `set under a condition`. In messages, the words `it is` precede this text.
     pub(crate) doubt: Option<String>,
     /// The line on which the setting begins, counted from 1.
     pub(crate) line: usize,
@@ -33,7 +33,7 @@ pub(crate) struct Setting {
     pub(crate) start: usize,
     /// Name and value as written in the file, without the rest of the line.
     pub(crate) item: String,
-    /// The range in `item` of the last part of the name, without quotes.
+    /// The place of the last part of the name, without quotes: a range of bytes in `item`.
     pub(crate) key: Range<usize>,
     /// The range in `item` of the value, with its quotes.
     pub(crate) literal: Range<usize>,
@@ -123,8 +123,8 @@ impl Setting {
         }
     }
 
-    /// Replaces each doubled character by the single character. If the value also has a single one, it is an expression
-    /// that only the program can evaluate.
+    /// Replaces each doubled `sign` in the value by one `sign`. If the value also has a `sign` that is not doubled, the
+    /// value is an expression that only the program can evaluate.
     pub(crate) fn read_doubled(&mut self, sign: char) {
         let twice = format!("{sign}{sign}");
         if let Value::Text(text) = &self.value {

@@ -7,9 +7,9 @@ use super::table::App;
 /// The texts with which signs are compared.
 #[derive(Debug)]
 pub(super) struct Signs {
-    /// `key:NAME` for each setting, however the file writes variables; `beside:FILE` for each file in the folder, and
-    /// `beside:FILE:TEXT` for a file that contains a text; `library:NAME`; `program:NAME`; and `variable:NAME` for a
-    /// variable of the process.
+    /// The names of the signs that are present. Each setting is a `key:NAME`, however the file writes variables. Each
+    /// file in the folder is a `beside:FILE`, and a file that contains a text is a `beside:FILE:TEXT`. A dependency is
+    /// a `library:NAME`, the program is the `program:NAME`, and each variable of the process is a `variable:NAME`.
     names: Vec<String>,
     /// The text in which signs `text:…` are searched.
     text: String,

@@ -122,7 +122,7 @@ pub(crate) enum HostForm {
     Unix,
     /// `!/run/redis/redis.sock`.
     Bang,
-    /// In addition to the other forms, a number after the host, and then a name.
+    /// In addition to the other forms, the host may be followed by a number (its weight), and then by a name.
     Weight,
     /// Several hosts, separated by commas or blanks; the driver may try any of them first.
     List,
@@ -377,7 +377,7 @@ pub(crate) struct App {
 #[serde(from = "WordsForm")]
 pub(crate) struct Words {
     pub(crate) text: String,
-    /// Signs of which at least one must be present, if `when` lists any.
+    /// If `when` has any signs, at least one of them must be present.
     when: Vec<String>,
     /// Signs of which none may be present.
     unless: Vec<String>,

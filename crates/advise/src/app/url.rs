@@ -91,7 +91,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
     if let Some(unspoken) = Unspoken::parse(text) {
         return unspoken.ok().map(Parsed::Unspoken);
     }
-    // PHP's sessions write the address of Redis like this; commas or blanks separate several addresses.
+    // PHP's sessions write the address of Redis as `tcp://…`; commas or blanks separate several addresses.
     let text = if scheme == "tcp" { format!("redis://{}", body.split([',', ' ']).next()?) } else { text.to_owned() };
     let mut address = Address::parse(&text).ok()?;
     let query = Query::from_text(&text);

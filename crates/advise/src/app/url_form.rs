@@ -1,8 +1,8 @@
 //! The form in which a URL names its server, and whether that form was tested with the application's driver.
 //!
-//! The form that an entry of the table writes for a change was tested, so it shows which forms the driver reads;
-//! `url_is` lists more forms. Every driver reads a plain host. If a URL has any other form (a key of another driver, a
-//! list, a second host), looptax cannot determine the server.
+//! For each application, the table has the form of URL that a change writes. This form was tested, so it shows what the
+//! driver reads; `url_is` lists more forms. Every driver reads a plain host. If a URL has any other form (a key of
+//! another driver, a list, a second host), looptax cannot determine the server.
 
 use std::net::Ipv6Addr;
 

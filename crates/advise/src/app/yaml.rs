@@ -241,7 +241,8 @@ impl Walk<'_> {
         let value = match text {
             "~" | "null" if style == ScalarStyle::Plain => Value::Text(String::new()),
             _ if raw.contains("{{") => Value::Hidden,
-            // Kubernetes does not expand variables of the form `$NAME`, and a shell expands them itself.
+            // Kubernetes does not replace variables of the form `$NAME`. If the command is a shell, the shell replaces
+            // them.
             _ if is_of_pod(&path) => Value::Text(text.to_owned()),
             _ => expanded(text.to_owned(), Lines::Dotenv),
         };

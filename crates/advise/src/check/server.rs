@@ -24,7 +24,7 @@ pub struct Burst<'a> {
 pub enum Confinement {
     /// Not confined: the label means "unconfined".
     None,
-    /// Not confined, like all processes on this machine: the kernel has no such module.
+    /// Not confined, like all processes on this machine: the kernel has no security module.
     Absent,
     Label(String),
     Unknown,

@@ -157,8 +157,8 @@ pub fn sealed_sessions(kind: &str, target: &str, sessions: &[SealedSession]) -> 
 
 const INSISTS: &str = "remove the setting that makes the driver insist on TLS";
 
-/// Describes how to switch off TLS inside the machine, by the name of the kind of server. MariaDB's own programs have
-/// no option that affects only one transport.
+/// Describes how to switch off TLS inside the machine. `server_kind` is the name of the kind of server. MariaDB's own
+/// programs have no option that affects only one transport.
 ///
 /// # Source
 /// The same as for [`sealed_sessions`]. The groups of option files were tried with mariadb 11.8.9.
@@ -203,8 +203,8 @@ pub fn measures_tls(server_kind: &str) -> Option<String> {
     measures_arm(server_kind, Arm::Tls)
 }
 
-/// Returns the command that measures what a container's proxy costs before a private server of this kind; `None` if
-/// there is no such server.
+/// Returns the command that measures the cost of a container's proxy in front of a private server of this kind; `None`
+/// if there is no such server.
 pub fn measures_proxy(server_kind: &str) -> Option<String> {
     measures_arm(server_kind, Arm::Proxy)
 }

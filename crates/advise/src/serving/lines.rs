@@ -119,7 +119,7 @@ impl<'a> Lines<'a> {
             let place = &self.places[old.line_idx];
             let line = &self.text[place.clone()];
             let (start, end) = (old.at.start - place.start, old.at.end - place.start);
-            // A setting without a value may also lack the separator before the value.
+            // If the old value is empty, the separator before the value may be missing, too.
             let space = if start == end && !line[..start].ends_with([' ', '=', '\t']) { " " } else { "" };
             let value = format!("{space}{value}");
             let after = format!("{}{value}{}", &line[..start], &line[end..]);

@@ -117,7 +117,7 @@ fn ferretdb_gets_a_variable_in_its_unit() {
     assert!(ServerFile::of("other.service", unit).next().is_none());
 }
 
-/// Checks how many connections may wait according to a file, and the file after a change to 700.
+/// Checks the backlog that a file sets, and the file after a change of the backlog to 700.
 #[track_caller]
 fn check_backlog(name: &str, text: &str, now: Option<u32>, expected: &str) {
     let file = ServerFile::of(name, text).next().expect("a server's file");

@@ -6,7 +6,7 @@ use super::Language;
 use super::lexer::{Kind, Token};
 use crate::app::setting::LineStarts;
 
-/// A range of bytes that does not always run, and the reason, which follows "it is".
+/// A range of bytes that does not always run, and the reason. In messages, the words `it is` precede the reason.
 pub(super) type Condition = (Range<usize>, &'static str);
 
 /// Maximum number of branches that are distinguished in a text.

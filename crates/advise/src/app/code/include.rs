@@ -56,7 +56,7 @@ fn file(words: &str, language: Language) -> Option<String> {
     })
 }
 
-/// Reads the settings of a program's text. A setting that an included file may set too becomes doubtful.
+/// Reads the settings of a program's text. If an included file may also set a setting, the setting becomes doubtful.
 pub(crate) fn read(text: &str, language: Language, included: &[Included]) -> Read {
     let mut walk = walked(text, language);
     let sets = |(_, words): &(usize, String)| {

@@ -191,8 +191,9 @@ impl Lexer<'_> {
         }
     }
 
-    /// The character that a backslash and the next character stand for; the next character itself if a backslash has no
-    /// meaning before it. `None` if only the language's own parser can decide.
+    /// Returns the character that a backslash and the next character mean. If a backslash has no meaning before the
+    /// next character, returns the next character, or the backslash if the language keeps the backslash. `None` if only
+    /// the language's own parser can decide.
     fn escaped(&mut self, quote: char) -> Option<char> {
         let c = self.rest().chars().next()?;
         let language = self.language;

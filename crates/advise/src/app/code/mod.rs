@@ -3,8 +3,9 @@
 //!
 //! Nothing is executed. `lexer` splits the text into strings, words and signs, and handles comments and escapes;
 //! `condition` finds the parts that do not always run; `walk` follows assignments, `define` and nested lists to their
-//! literals; `expression` reads an expression that is used as a value; `calls` finds the calls of database drivers. No
-//! existing lexer covers all these languages, or reads only their literals.
+//! literals; `expression` reads an expression that is used as a value; `calls` finds the calls of database drivers.
+//! looptax has its own lexer, because none of the existing lexers covers all these languages, and none reads only their
+//! literals.
 
 mod calls;
 mod condition;

@@ -89,8 +89,8 @@ pub(super) enum Content {
     Unknown,
 }
 
-/// Splits `source:target`, `source:target:ro` or only a target, as in Compose and Podman, into a target and its
-/// content.
+/// Splits the short form of a mount in Compose and Podman into the target and its content. The forms are
+/// `source:target`, `source:target:ro`, and only a target.
 pub(super) fn mount_of(text: &str) -> Option<(String, Content)> {
     // The value of a variable may contain anything, including colons.
     if text.contains('$') {
@@ -106,7 +106,7 @@ pub(super) fn mount_of(text: &str) -> Option<(String, Content)> {
     Some((target.to_owned(), content_of(first)))
 }
 
-/// Returns the content for the source of a mount. The source is a path, or the name of a volume.
+/// Returns the content that a mount with this source has. The source is a path, or the name of a volume.
 pub(super) fn content_of(source: &str) -> Content {
     if source.starts_with('/') || source.starts_with('.') {
         Content::Machine(source.to_owned())

@@ -44,7 +44,8 @@ pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
 pub(super) struct Service {
     pub(super) name: String,
     pub(super) image: Option<String>,
-    /// Mounts of paths of the machine: each is the target and the path, as the Compose file writes them.
+    /// Mounts of paths of the machine. Each pair has the target first and the path second, as the Compose file writes
+    /// them.
     pub(super) mounted: Vec<(String, String)>,
 }
 
@@ -61,7 +62,7 @@ pub(super) fn services(name: &str, text: &str) -> Vec<Service> {
 }
 
 /// Counts the services of a Compose file that use a file as their environment, or that mount a folder with the file.
-/// `file` is its name in the Compose file. Returns `usize::MAX` if the text is not a Compose file.
+/// `file` is the file's name in the Compose file. Returns `usize::MAX` if the text is not a Compose file.
 pub(super) fn n_takers(compose: &Path, text: &str, file: &str) -> usize {
     let name = compose.file_name().unwrap_or_default().to_string_lossy().into_owned();
     let read = compose::read(&FileText { path: &name, name: &name, text, beside: &[] });
@@ -105,7 +106,8 @@ impl File {
         readers.iter().find_map(|read| read(&FileText { path, name, text, beside }))
     }
 
-    /// Finds the containers that contain these lines, and joins them into one with the facts that they share.
+    /// If `service` is the name of a container, finds this container; otherwise finds the containers that contain these
+    /// lines. Returns the facts that the found containers have in common.
     pub(super) fn inside(&self, lines: &BTreeSet<usize>, service: Option<&str>) -> Option<Inside> {
         let is_named = |it: &&Container| service.is_some_and(|name| it.key == name);
         let has_line = |it: &&Container| !it.lines.is_disjoint(lines);

@@ -70,7 +70,7 @@ pub fn publish_by_hand(
     let here = format!("/srv/{name}-socket");
     let volume = format!("{here}:{}", folder.display());
     let turned_on = if has_socket { String::new() } else { turned_on(protocol) };
-    // Other users may have chosen both names, and a person may copy these commands.
+    // Other users may have chosen the two names, and a person may copy these commands into a shell.
     let [here, volume] = [&here, &volume].map(|it| shell_words::quote(it));
     format!(
         "create a folder on this machine: `install -d -o {uid} -g {gid} {here}`; create the container again with \

@@ -32,7 +32,8 @@ pub(super) struct File<'a> {
     text: &'a str,
     root: Node,
     containers: Vec<Container>,
-    /// The places of the other files that were read. Variables in them that must not be changed have `Joins::Apart`.
+    /// The other files that were read, as ranges of bytes of the joined text. A variable in these files has
+    /// `Joins::Apart` if it must not be changed.
     files: Vec<Range<usize>>,
 }
 
@@ -266,8 +267,7 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
 
 /// The places of a container's variables.
 ///
-/// # Errors
-/// If other containers use the same variables, or if they are not written in plain lines.
+/// If other containers use the same variables, or if the variables are not on separate plain lines.
 pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Result<Vec<Range<usize>>, String> {
     if own.get(key).is_none() {
         return Ok(Vec::new());

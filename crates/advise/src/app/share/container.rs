@@ -26,7 +26,8 @@ pub(super) struct Container {
 
 #[derive(Debug, Default)]
 pub(super) struct Mount {
-    /// The name of the volume, if it is mounted as a whole and writable; `None` for any other mount.
+    /// The name of the volume, if the whole volume is mounted and the container may write to it; `None` for any other
+    /// mount.
     pub(super) volume: Option<String>,
     /// The path on the machine, as the file writes it; `None` if it is not known.
     pub(super) from: Option<String>,
@@ -39,7 +40,8 @@ pub(super) struct Mount {
 pub(super) enum Mounted<'a> {
     Nothing,
     Volume(&'a str),
-    /// Another mount at the folder, above it or inside it, or a mount that the file does not describe.
+    /// Any other mount, or more than one mount, at the folder, above the folder or inside the folder. Also a mount
+    /// whose path in the container is not known.
     Other,
 }
 

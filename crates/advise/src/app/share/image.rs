@@ -1,4 +1,4 @@
-//! The sockets in the images of known servers, and whether a container's socket is at the same place as in its image.
+//! The sockets in the images of known servers, and whether a container has its socket at the same place as the image.
 
 use looptax_model::dsn::Protocol;
 
@@ -38,7 +38,8 @@ struct Pooler {
     mode: Option<&'static str>,
 }
 
-/// The known images of `PgBouncer`. The default folder of bitnami's image is /tmp, which is not a separate folder.
+/// The known images of `PgBouncer`. The default folder of bitnami's image is /tmp, which is not a folder only for the
+/// socket.
 ///
 /// # Source
 /// edoburu/docker-pgbouncer, entrypoint.sh; bitnami/containers, pgbouncer-env.sh and libpgbouncer.sh; pgbouncer.org,

@@ -1,10 +1,11 @@
 //! Files that describe containers: the lines to write so that an application and its server share a socket.
 //!
 //! The folder of the socket becomes a volume that both containers mount: two services of a Compose file (`compose`),
-//! two containers of a Pod (`pods`), or two `.container` units of Podman (`quadlet`). A server without a socket gets
-//! one by its command; PHP-FPM gets one by the file of its pool (`web`). A person has to write the change if settings
-//! are also used elsewhere (anchors, `extends`, `include`), if they are not written in plain lines, or if the server's
-//! socket is not known; the result is then the reason. Called when `switch --containers` checks a file.
+//! two containers of a Pod (`pods`), or two `.container` units of Podman (`quadlet`). If a server has no socket, its
+//! command or its environment gets the settings for a socket. For PHP-FPM, the file of its pool gets these settings
+//! (`web`). A person has to write the change if settings are also used elsewhere (anchors, `extends`, `include`), if
+//! they are not written in plain lines, or if the server's socket is not known. The result is then an error with the
+//! reason. Called when `switch --containers` checks a file.
 
 mod by_hand;
 mod compose;
@@ -134,9 +135,9 @@ impl Share {
     }
 }
 
-/// For each connection between two containers of the file, the changes with which they share the socket, or the reason
-/// why a person has to make them; `None` for any other connection. `beside` has the names of the other files in the
-/// folder.
+/// For each connection between two containers of the file, returns the changes with which the two containers share the
+/// socket, or the reason why a person has to make these changes. Returns `None` for any other connection. `beside` has
+/// the names of the other files in the folder.
 pub fn shares(whole: &Whole, found: &[Found], beside: &[String]) -> Vec<Option<Result<Share, String>>> {
     if is_manifest(whole.own()) {
         all_of(&pods::File::read(whole), found)

@@ -41,8 +41,7 @@ pub(super) fn elsewhere(
     }
     let is_of_several = |it: &&Found| {
         let host = it.bound.iter().find_map(|it| it.roles.get(&Role::Host));
-        // The name of an upstream with several servers is numbered, as in `upstream php 2`: see the parser of nginx's
-        // files.
+        // If an upstream has several servers, the parser of nginx's files adds a number to its name: `upstream php 2`.
         host.is_some_and(|it| it.path[0].starts_with("upstream ") && it.path[0].split(' ').count() > 2)
     };
     if own.iter().any(is_of_several) {

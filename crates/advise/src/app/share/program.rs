@@ -1,7 +1,7 @@
 //! The program of a container, according to its image, its command and the dependencies of its project: whether it is a
 //! database server, and which applications it cannot be.
 //!
-//! Filled in and used by `read`. Nothing in this file proves that the program is a certain application.
+//! Filled in and used by `read`. Nothing in this file proves which application the program is.
 
 use crate::app::pattern::fits;
 use crate::app::setting::{Setting, Value};
@@ -51,8 +51,8 @@ const CLIENTS: [&str; 12] = [
     "mongodump",
 ];
 
-/// A programming language. Has the words of images and commands that show the language, and the first words of the
-/// names of the table's applications that are written in it.
+/// A programming language, with two lists. `words` has the words in images and commands that show the language.
+/// `readers` has the applications of the table that are written in the language, by the first words of their names.
 struct Language {
     words: &'static [&'static str],
     readers: &'static [&'static str],

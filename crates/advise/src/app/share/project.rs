@@ -49,8 +49,8 @@ pub(super) trait Project {
     /// Writes the lines that add a variable to a container's own environment. `value` must not need quotes.
     fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String>;
 
-    /// Writes the lines in the server's own files that make it listen on the socket, if only these files can set that:
-    /// PHP-FPM.
+    /// Writes the lines with which the server listens on the socket, into the server's own files. Needed for PHP-FPM,
+    /// because only its files can set the socket.
     fn listening(&self, _: usize, _: usize, _: &Socket) -> Result<Vec<Inserted>, String> {
         Err("looptax does not know which of the server's own files applies".to_owned())
     }

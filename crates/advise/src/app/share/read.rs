@@ -86,7 +86,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
     Some(reading)
 }
 
-/// Reads again the containers that take variables from elsewhere, this time with these variables. Reports missing
+/// Reads a second time those containers that take variables from elsewhere, now with these variables. Reports missing
 /// sources.
 pub fn follow(reading: &mut Reading, source: &Source<'_>) {
     let text = String::from_utf8_lossy(source.bytes);
@@ -111,7 +111,7 @@ fn takes_elsewhere(text: &str) -> bool {
     if is_manifest(text) { maps::takes_maps(text) } else { has_files && text.contains(SERVICES) }
 }
 
-/// The environment of a container, as far as its file shows the environment.
+/// The part of a container's environment that its file shows.
 struct Environment {
     name: String,
     settings: Vec<Setting>,
@@ -291,8 +291,8 @@ fn is_build_of(service: &str, setting: &Setting) -> bool {
     is_context && matches!(&setting.value, Value::Text(it) if it == "." || it == "./")
 }
 
-/// Whether no other application reads variables with these names, or other signs show the application. Neither is a
-/// proof.
+/// Whether no other application reads variables with these names, or other signs show the application. Even then it is
+/// not proved that the application reads them.
 fn is_certain(app: &App, signs: &Signs) -> bool {
     app.signs.is_empty() || signs.are_of(app)
 }
@@ -316,8 +316,9 @@ fn titles_of(readers: &[&App]) -> Vec<String> {
     titles
 }
 
-/// Records the applications that may read a connection. Leaves out applications that the program contradicts, unless it
-/// contradicts all of them.
+/// Records the applications that may read a connection. An application is left out if the container's image, command or
+/// dependencies show that the program is another application. If this would leave out all applications, all of them
+/// stay.
 fn tell_readers(found: &mut Found, (settings, program): (&[Setting], &Program), source: &Source<'_>) {
     let fitting = readers_of(found, settings, source);
     let is_left = |it: &&&'static App| !program.contradicts(it, source.neighbours);

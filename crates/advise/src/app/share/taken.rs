@@ -31,8 +31,9 @@ pub(super) struct Taken {
 pub(super) struct Given {
     /// The variables; if several have the same name, the last one takes effect.
     pub(super) taken: Vec<Taken>,
-    /// For the container's own variables that refer to another variable: the place of each, and that other variable.
-    /// `None` if the other variable is missing, which means an empty value.
+    /// Has an entry for each of the container's own variables that refers to another variable. An entry has the place
+    /// of the container's own variable, and the other variable. The other variable is `None` if it is missing, which
+    /// means an empty value.
     pub(super) instead: Vec<(Range<usize>, Option<Taken>)>,
     /// The sources that are missing or that looptax did not read, each with a reason.
     pub(super) problems: Vec<String>,

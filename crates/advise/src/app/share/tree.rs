@@ -1,4 +1,4 @@
-//! A YAML text as a tree with the place of each node, in which nodes that must not be changed are marked.
+//! A YAML text as a tree. Each node has its place, and a mark if the node must not be changed.
 //!
 //! Unlike this module, `yaml` returns only values. The size of a tree is limited, and aliases are not followed. Used by
 //! `compose`, `pods`, `maps` and `line`.
@@ -236,7 +236,8 @@ impl Build<'_> {
 
     fn close(&mut self, at: &Range<usize>) -> Option<()> {
         let open = self.open.pop()?;
-        // The parser's end includes the text after a bracket, so the end is the byte after the bracket.
+        // The end that the parser reports includes the text after a bracket, so the node ends at the byte after the
+        // bracket.
         let end = if open.is_flow { at.start + 1 } else { open.end };
         let is_flow = open.is_flow;
         let kind = if open.is_map {

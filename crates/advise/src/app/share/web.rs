@@ -41,7 +41,8 @@ const POOL: &str = "www";
 /// The mode of the socket. Every user may connect, because the users of the two containers share no group.
 const MODE: &str = "0666";
 
-/// The files in the folder of a Compose file that its services mount as files of nginx or PHP-FPM.
+/// Returns the files that the services of a Compose file mount as files of nginx or PHP-FPM, if these files are in the
+/// folder of the Compose file.
 pub(crate) fn own_files(name: &str, text: &str) -> Vec<String> {
     let all = services(name, text).into_iter().flat_map(|it| it.mounted);
     let own: BTreeSet<String> = all.filter(|it| is_own(&it.0) && is_below(&it.1)).map(|it| it.1).collect();

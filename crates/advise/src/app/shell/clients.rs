@@ -83,7 +83,7 @@ pub(super) const CLIENTS: [Client; 10] = [
         variables: &[("password", "REDISCLI_AUTH")],
     },
     MONGODB,
-    // The first word may also be a host. If it is not a URL, looptax does not know the server.
+    // The first word may also be a host. If the first word is not a URL, looptax does not know the server.
     Client { names: &["mongosh", "mongo"], others: "", first: "url", host: "", ..MONGODB },
 ];
 

@@ -367,7 +367,7 @@ impl<'a> Walk<'a> {
         Some(Setting { doubt: setting.doubt.clone().or(doubt), ..setting })
     }
 
-    /// Makes a setting, in whose value variables are replaced if the script assigns them.
+    /// Makes a setting. Replaces the variables in its value, if the script assigns these variables.
     fn setting(&self, path: Vec<String>, at: Range<usize>, is_open: bool) -> Setting {
         let raw = &self.text[at.clone()];
         let plain: String = raw.chars().filter(|it| !matches!(it, '"' | '\'')).collect();

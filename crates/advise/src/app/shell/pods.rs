@@ -47,8 +47,9 @@ fn with_variables(script: &str) -> String {
     parts.map(of_part).fold(first, |whole, part| whole + &part)
 }
 
-/// The environment of a container as shell assignments. If a value is in another object, a command substitution stands
-/// for it, whose output is not known.
+/// The environment of a container as shell assignments. If the value of a variable is in another object, looptax does
+/// not know the value. The variable is then set to a command substitution, because looptax does not know the output of
+/// command substitutions either.
 fn environment_of(container: &[String], settings: &[Setting]) -> String {
     let mut lines = String::new();
     let mut name = None;
@@ -73,7 +74,7 @@ fn environment_of(container: &[String], settings: &[Setting]) -> String {
     lines
 }
 
-/// Whether the path is that of a word of the command which a Kubernetes container starts.
+/// Whether the path leads to a word of the command that a Kubernetes container starts.
 pub(in crate::app) fn is_of_pod(path: &[String]) -> bool {
     let [.., containers, _, command, _] = path else {
         return false;

@@ -1,7 +1,8 @@
 //! Apache: `ProxyPass`, `ProxyPassMatch`, `BalancerMember` and `SetHandler "proxy:…"`.
 //!
 //! In `unix:/run/app.sock|http://127.0.0.1:8000/`, the socket is written before the URL. A switch does not change the
-//! URL, because its host is still the request's `Host`, and `ProxyPassReverse` removes this URL from responses.
+//! URL, because Apache still uses the URL: the URL's host becomes the `Host` of the request, and `ProxyPassReverse`
+//! removes the URL from responses.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -38,7 +39,7 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// Finds the first word of a directive that is an address. `blocks` has the names of the blocks around the directive,
+/// Finds the first address among the words of a directive. `blocks` has the names of the blocks around the directive,
 /// and `directive` the directive's name.
 fn target(
     sink: &mut Sink<'_>,
@@ -67,7 +68,8 @@ fn target(
         };
         let mut blocks = blocks.to_vec();
         blocks.retain(|it| !it.starts_with("IfModule"));
-        // If the address is not this word, the word is the path of the pages that Apache passes on.
+        // If the address is not the first word after the directive, that first word is the path of the pages that
+        // Apache passes on.
         if words[1] != *word {
             blocks.push(text[words[1].clone()].to_owned());
         }

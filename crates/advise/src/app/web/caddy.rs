@@ -67,8 +67,8 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// The words after a directive that are addresses. Each has the range from the directive to the word, and the range of
-/// the word.
+/// Returns those words after a directive that are addresses. Each has the range from the directive to the word, and the
+/// range of the word.
 fn addresses(text: &str, words: &[Range<usize>]) -> Vec<(Range<usize>, Range<usize>)> {
     let Some(first) = words.first() else {
         return Vec::new();

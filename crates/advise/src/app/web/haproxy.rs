@@ -1,4 +1,4 @@
-//! `HAProxy`: the `server` lines to which it sends HTTP or FastCGI. In `mode tcp`, also the `server` lines of
+//! `HAProxy`: the `server` lines to which `HAProxy` sends HTTP or FastCGI. In `mode tcp`, also the `server` lines of
 //! databases, if a check or the default port shows the kind of database.
 
 use std::ops::Range;

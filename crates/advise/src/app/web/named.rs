@@ -105,7 +105,7 @@ fn directives(text: &str, proxy: Proxy) -> Vec<Vec<Range<usize>>> {
     own.collect()
 }
 
-/// The words of each line. Quotes that are still open at the end of a line end there.
+/// The words of each line. If quotes are still open at the end of a line, the quotes end there.
 fn lines(text: &str) -> Vec<Vec<Range<usize>>> {
     let mut start = 0;
     let mut found = Vec::new();

@@ -118,8 +118,8 @@ fn pass(sink: &mut Sink<'_>, blocks: &[String], words: &[Range<usize>], upstream
     }
     let (rest, n_bytes) = match without_scheme(text, scheme).filter(|_| !scheme.is_empty()) {
         Some(found) => found,
-        // A variable may hold the whole address, or the scheme. With another scheme the address uses TLS; without a
-        // scheme it belongs to a stream.
+        // A variable may hold the whole address, or only the scheme. An address with a scheme that differs from the
+        // directive's scheme uses TLS. An address without a scheme belongs to a stream.
         None if text.starts_with('$') => (text, 0),
         None if *has_scheme || text.contains("://") => return,
         None => (text, 0),

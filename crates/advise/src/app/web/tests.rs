@@ -1,4 +1,4 @@
-//! Tests the forms of each program's file, and that each setting is at the place that it gives.
+//! Tests the forms of each program's file. Also tests that each setting really is at the place that the setting gives.
 
 use super::*;
 use crate::app::setting::Value;

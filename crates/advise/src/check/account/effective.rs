@@ -1,9 +1,9 @@
 //! The rights on columns as the server itself reports them, in `information_schema.columns`.
 //!
-//! `SHOW GRANTS` shows only the rows of one account. A server also finds rows by the host from which a client comes, so
-//! rows of other accounts (for any host, or of the anonymous user) may add rights or hide rights. To see these rows, an
-//! account needs rights on `mysql.db`. If an account may read everything, the server reports only this fact, and
-//! nothing about the rows.
+//! `SHOW GRANTS` shows only the rows of one account. A server also finds rows by the host from which a client comes.
+//! Rows of other accounts may therefore add rights or hide rights: rows for any host, and rows of the anonymous user.
+//! To see these rows, an account needs rights on `mysql.db`. If an account may read everything, the server reports only
+//! this fact, and nothing about the rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,8 @@ impl Effective {
         self.0.get(column).cloned().unwrap_or_default()
     }
 
-    /// Whether for one of these columns the server reports other rights than the grants give.
+    /// Whether the server reports, for at least one column, other rights than the grants give. All columns of `self`
+    /// and `of` are compared.
     pub(super) fn differs_from(&self, rights: &Rights, of: &Self) -> bool {
         let mut columns = self.0.keys().chain(of.0.keys());
         columns.any(|column @ (schema, table, name)| {

@@ -22,8 +22,9 @@ pub use undo::{AccountState, AccountStatement, Undo};
 
 const HOW: &str = "logged in over TCP and over the socket, and ran SELECT CURRENT_USER() and SHOW GRANTS";
 
-/// Checks whether both transports have the same account. If not, checks whether the two accounts have the same rights,
-/// on the database if one is named. Also checks TLS and cached passwords.
+/// Checks whether a client has the same account over both transports. If not, checks whether the two accounts have the
+/// same rights; if `database` is given, only the rights on this database must be the same. Also checks TLS and cached
+/// passwords.
 pub fn mysql_account(
     (user, database): (&str, Option<&str>),
     tcp: &MysqlLogin,
@@ -37,8 +38,8 @@ pub fn mysql_account(
     points
 }
 
-/// Adds the rows that the server finds by the client's host: the rows of a user's account for any host also apply to
-/// the same user's account for a single host.
+/// Adds the rights of `user@%` to an account of the same user for a single host. A server finds rows by the client's
+/// host, so the rows of `user@%` apply to both accounts.
 fn by_host(tcp: &MysqlLogin, unix: &MysqlLogin) -> (MysqlLogin, MysqlLogin) {
     let extended = |login: &MysqlLogin, other: &MysqlLogin| {
         let is_named = |it: &MysqlLogin| it.account.split('@').next() == login.account.split('@').next();
@@ -128,7 +129,7 @@ fn refused(user: &str, tcp: &MysqlLogin, why: &Refusal, accounts: &[MysqlAccount
         .with_steps(StepPlace::Sql, twin(user, tcp, row))
 }
 
-/// The error number with which the server denies access if it would not have accepted any password.
+/// The error number with which the server denies access if no password is accepted for the account.
 ///
 /// # Source
 /// `ER_ACCESS_DENIED_NO_PASSWORD_ERROR` of MySQL and MariaDB.
@@ -149,8 +150,8 @@ fn counts_for_localhost(account: &str) -> bool {
     host.strip_suffix('%').is_some_and(|start| "localhost".starts_with(start))
 }
 
-/// Explains why the server refuses, over the socket, an account that is for any host: the server uses the row with the
-/// most specific host, and the row of the anonymous user precedes a row for `%`.
+/// Explains why the server refuses a login over the socket although the account is for any host. The server uses the
+/// row with the most specific host, and the row of the anonymous user precedes a row for `%`.
 ///
 /// # Source
 /// dev.mysql.com, "Access Control, Stage 1"; bugs.mysql.com 31061.
@@ -255,7 +256,8 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     }
 }
 
-/// Makes the point for grants that are complete as shown, although the server reports that rights are missing.
+/// Makes the point for this case: the grants, as shown, have all rights, but the server reports that rights are
+/// missing.
 fn hidden_rows(
     who: &str,
     tcp: &MysqlLogin,
@@ -295,8 +297,8 @@ const HIDDEN_DATABASE: &str = "the account's own grants are complete, so a row o
 /// Maximum number of tables that are listed, because there may be thousands.
 const MOST_TABLES: usize = 3;
 
-/// Makes a point less certain: the grants, as shown, lack rights, but the server gives more rights than the grants
-/// show.
+/// Makes a point less certain. The grants that the server shows lack rights, but the server gives more rights than
+/// these grants show.
 fn doubtful(point: Point) -> Point {
     Point {
         outcome: Outcome::Unknown,
@@ -385,8 +387,8 @@ fn demands_tls(user: &str, (tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[
     Some(point.with_next(next).with_steps(StepPlace::Sql, [step]))
 }
 
-/// Makes the point for an account with a plugin that caches passwords. While the server has not cached the password,
-/// drivers that do not send it as clear text over a socket fail.
+/// Makes the point for an account with a plugin that caches passwords. Some drivers do not send the password as clear
+/// text over a socket. The login with such a driver fails while the server has not cached the password.
 fn cold_cache((tcp, unix): (&MysqlLogin, &MysqlLogin), accounts: &[MysqlAccount]) -> Option<Point> {
     const PLUGIN: &str = "caching_sha2_password";
     let row = accounts.iter().find(|it| it.plugin == PLUGIN).map(|it| (it.host.as_str(), "read mysql.user"));

@@ -1,5 +1,5 @@
-//! The statements after which the account for the socket is like the account for TCP. looptax must not print the
-//! password, so `…` stands for it.
+//! The statements that make the account for the socket like the account for TCP. looptax must not print the password,
+//! so the statements contain `…` instead of the password.
 
 use super::login::{MysqlLogin, SocketRow};
 use crate::check::grants::Server;
@@ -12,7 +12,8 @@ pub(super) fn quoted(user: &str, host: &str) -> String {
     format!("{}@{}", literal(user), literal(host))
 }
 
-/// Returns a string literal for both servers with their default settings, by which a backslash begins an escape.
+/// Returns a string literal for both servers with their default settings. With these settings, a backslash begins an
+/// escape.
 fn literal(text: &str) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "''"))
 }

@@ -1,4 +1,4 @@
-//! A check prints statements about an account for an administrator. Makes the statements that undo one of these.
+//! Makes the statements that undo a statement about an account. A check prints such statements for an administrator.
 //!
 //! Takes facts, and returns statements. The caller reads the state of the account from the server before it runs any
 //! statement.
@@ -39,7 +39,7 @@ enum Kind {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Undo {
-    /// Run these statements in this order. There are none if the undo of an earlier statement also undoes this
+    /// Run these statements in this order. The list is empty if the undo of an earlier statement also undoes this
     /// statement.
     Statements(Vec<String>),
     /// The statement would change nothing, so it need not be run.
@@ -91,7 +91,8 @@ impl AccountStatement {
         format!("SELECT COUNT(*) FROM mysql.user WHERE user = {user} AND host = {host}")
     }
 
-    /// The statements that restore the account's state before the first statement about the account.
+    /// Returns the statements that undo this statement. `before` is the account's state before the first statement
+    /// about the account.
     pub fn undo(&self, before: &AccountState) -> Undo {
         let account = self.account();
         let Some(made) = &before.made else {
@@ -130,8 +131,8 @@ fn as_it_was(made: &str, account: &str) -> Option<String> {
     let rest = rest[user.len() + 1 + host.len()..].trim_start();
     let (role, require) = (outside_quotes(rest, "DEFAULT ROLE "), outside_quotes(rest, " REQUIRE "));
     let rest = match (role, require) {
-        // MySQL's output contains the default role, but MySQL accepts it only in a separate statement. looptax's
-        // statements never change the default role.
+        // MySQL's output contains the default role, but MySQL accepts the default role only in a separate statement.
+        // looptax's statements never change the default role.
         (Some(from), Some(to)) if from < to => format!("{}{}", &rest[..from], &rest[to + 1..]),
         (Some(_), _) => return None,
         (None, _) => rest.to_owned(),

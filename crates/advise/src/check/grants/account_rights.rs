@@ -91,9 +91,9 @@ impl Rights {
         self
     }
 
-    /// The rights of this login that `other` lacks: those on the database, and those elsewhere. If no database is
-    /// given, all rights are in one group, and `seen` has the names of existing databases. A row for one of these
-    /// databases also hides the rows whose patterns match the name of the database.
+    /// Returns the rights of this login that `other` lacks, in two groups: the rights on the database, and the rights
+    /// elsewhere. If no database is given, all rights are in one group, and `seen` has the names of existing databases.
+    /// A row for one of these databases also hides the rows whose patterns match the name of the database.
     pub fn beyond(&self, other: &Self, database: Option<&str>, seen: &[String]) -> Vec<Lacking> {
         // A right that every account has does not belong to this account.
         let mut own = self.clone();
@@ -125,7 +125,7 @@ impl Rights {
         Lacking::of(given, true).into_iter().collect()
     }
 
-    /// The account that has the rights. The first line is about this account.
+    /// The account that has the rights. The first line of `SHOW GRANTS` is about this account.
     fn grantee(&self) -> String {
         let first = self.grants.first();
         first.map_or_else(String::new, |it| it.grantee.clone())
@@ -161,7 +161,7 @@ impl Rights {
         sides.filter_map(|(is_in_database, side)| Lacking::of(statements(&side, places), is_in_database)).collect()
     }
 
-    /// Whether a new row for this schema would hide the row that decides in the schema so far.
+    /// Whether a new row for this schema would hide the rows that apply to the schema so far.
     fn would_be_hidden_by(&self, place: &Place, pattern: &str) -> bool {
         let Place::Schema(schema) = place else {
             return false;
@@ -220,8 +220,8 @@ impl Rights {
         self.may(right, place, Doubt::Any)
     }
 
-    /// Whether the login has all rights at a place. For "any other schema" this needs `ALL` on `*.*`, which includes
-    /// more than `ALL` in every schema.
+    /// Whether the login has all rights at a place. For "any other schema" this needs `ALL` on `*.*`, which gives more
+    /// rights than `ALL` in every schema.
     fn has_all_at(&self, place: &Place) -> bool {
         if place.schema() == Some(ANY_OTHER) {
             return self.may(ALL, &Place::Server, Doubt::Any);
@@ -272,7 +272,7 @@ impl Rights {
         schemas.map(|(name, pattern)| (Place::Schema(name), pattern)).chain(places).collect()
     }
 
-    /// The rights to compare at a place: those that exist there, and those in the grants.
+    /// The rights to compare at a place: the rights that exist at such a place, and the rights in the grants.
     fn names_at(&self, place: &Place) -> BTreeSet<String> {
         let named = self.grants.iter().flat_map(|it| {
             let of_columns = it.column_rights.iter().map(|(right, _)| right);
@@ -290,7 +290,7 @@ impl Rights {
         names
     }
 
-    /// The lines that `other` lacks: roles, and all else that is not a right at a place.
+    /// Returns the lines that `other` lacks, for roles and for everything else that is not a right at a place.
     fn other_lines(&self, other: &Self) -> Vec<String> {
         let lines_of = |it: &Self| -> BTreeSet<String> {
             let lines = it.grants.iter().flat_map(|it| match &it.level {

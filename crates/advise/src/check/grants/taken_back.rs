@@ -6,7 +6,8 @@ use super::read::read;
 use super::{ALL, GRANT_OPTION, Grant, Level};
 
 impl Grant {
-    /// Whether looptax understands the grant, and the same words can revoke the rights that it adds.
+    /// Whether looptax understands the grant, and whether a revoke with the same words can remove the rights that the
+    /// grant adds.
     fn is_plain(&self) -> bool {
         let is_known = !matches!(self.level, Level::Other(_) | Level::DefaultRole(_));
         is_known && !self.is_revoke && !self.grantee.is_empty()

@@ -70,7 +70,7 @@ impl Address {
                 return yes(is_same_family && value(*network) & mask == value(ip) & mask);
             }
             Self::Same(_) => ip.is_loopback(),
-            // The server compares names regardless of case, after it looked up the client's name. looptax does not look
+            // The server looks up the name of the client, and compares names regardless of case. looptax does not look
             // up names.
             Self::Host(name) => is_localhost && name.eq_ignore_ascii_case("localhost"),
         };

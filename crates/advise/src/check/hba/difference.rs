@@ -1,11 +1,11 @@
 //! Whether the rules treat every login over the socket in the same way as over TCP.
 //!
-//! Two ordered lists are compared: the lines for sockets, and the lines for TCP connections from the addresses that
-//! would be moved. The comparison is made for each kind of encryption that a program may choose. The lists are the same
-//! if, for every database, user and kind of session, the first matching lines of the two lists have the same method
-//! with the same options, or both lists reject the login. A line distinguishes only the names that it contains, so it
-//! is enough to try the names in the file and one name that is in no line. A line that looptax does not understand
-//! counts as a difference.
+//! Two ordered lists are compared: the lines for sockets, and the lines for TCP connections. The TCP connections are
+//! those from the addresses of the clients that a switch would move. The comparison is made for each kind of encryption
+//! that a program may choose. The lists are the same if, for every database, user and kind of session, the first
+//! matching lines of the two lists have the same method with the same options, or both lists reject the login. A line
+//! distinguishes only the names that it contains, so it is enough to try the names in the file and one name that is in
+//! no line. A line that looptax does not understand counts as a difference.
 
 use std::collections::BTreeSet;
 
@@ -14,9 +14,9 @@ use super::address::Origin;
 use super::line::{HbaLine, Kind, Session, Wrap};
 use super::name::{Fit, Name};
 
-/// Methods that, with the same options, require the same from a client over the socket as over TCP, whatever the
-/// client's system user is. `reject` is handled separately, because it accepts no login. `pam` is not in the list,
-/// because PAM modules get to know where a connection comes from.
+/// Methods with the same requirements over the socket as over TCP, if their options are the same. The client's system
+/// user makes no difference to these methods. `reject` is handled separately, because it accepts no login. `pam` is not
+/// in the list, because PAM modules get to know where a connection comes from.
 const SAME_EVERYWHERE: [&str; 6] = ["trust", "password", "md5", "scram-sha-256", "ldap", "radius"];
 
 /// Maximum number of comparisons of names.
@@ -26,7 +26,7 @@ const MAX_STEPS: usize = 50_000_000;
 const ANY: &str = "\n";
 const ANY_OTHER: &str = "\n\n";
 
-/// Why the result of a login over the socket may differ from that over TCP.
+/// Why a login over the socket may have another result than a login over TCP.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Difference<'a> {
     /// The number of a line that looptax does not understand.
@@ -89,7 +89,7 @@ impl Hba {
 /// Whether the second line (for the socket) may decide a login instead of the first line (for TCP).
 type IsFine = fn(Option<&HbaLine>, Option<&HbaLine>) -> bool;
 
-/// The lines that may apply to a connection, each with whether its transport matches.
+/// The lines that may apply to a connection. The [`Fit`] of a line shows whether the transport matches.
 type Lines<'a> = Vec<(&'a HbaLine, Fit)>;
 
 struct Lists<'a, 'b> {

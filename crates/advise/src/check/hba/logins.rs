@@ -8,8 +8,8 @@ use crate::check::Refusal;
 
 /// Combines the point about a login that was tried over both transports with the point about the rules for the socket.
 ///
-/// `refusal` is the server's answer to the login over the socket. `line` is a line that would accept the client over
-/// the socket as over TCP.
+/// `refusal` is the server's answer to the login over the socket. `line` is a line for the socket; with this line, the
+/// server would accept the client over the socket as it does over TCP.
 pub fn postgres_logins(login: Point, rules: Point, refusal: Option<&Refusal>, line: SocketLine) -> Vec<Point> {
     match (login.code, refusal) {
         (PointCode::LoginWorks, _) => vec![login, beside_a_login(rules)],

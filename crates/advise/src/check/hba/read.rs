@@ -1,8 +1,8 @@
 //! Reads the lines of `pg_hba.conf`.
 //!
-//! Of a line that looptax does not understand, only the number is kept, because the effect of the line is not known.
-//! These are lines that the server would reject (it then keeps its earlier rules), lines that include files, and texts
-//! that the versions of the server read differently.
+//! If looptax does not understand a line, it keeps only the line's number, because the effect of the line is not known.
+//! There are three kinds of such lines: lines that the server would reject (it then keeps its earlier rules), lines
+//! that include files, and texts that the versions of the server read differently.
 //!
 //! # Source
 //! postgresql.org/docs/current/auth-pg-hba-conf.html; PostgreSQL, src/backend/libpq/hba.c, `next_token`,
@@ -15,7 +15,7 @@ use super::address::Address;
 use super::line::{HbaLine, Kind};
 use super::name::{Name, Word};
 
-/// Maximum length of a line and of a word, in bytes, that every version reads completely.
+/// Maximum lengths in bytes: every version of the server reads a line and a word of these lengths completely.
 const MAX_LINE_BYTES: usize = 8191;
 const MAX_WORD_BYTES: usize = 255;
 

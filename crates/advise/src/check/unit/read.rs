@@ -1,8 +1,7 @@
 //! The settings of a systemd unit that decide the user of its program, and which sockets the program can reach.
 //!
-//! # Source
-//! systemd.exec(5) and systemd.syntax(7): lists are joined, an empty value empties a list, and of several values for a
-//! setting that is not a list, the last takes effect. `RestrictAddressFamilies=`: the first list decides whether
+//! systemd.exec(5) and systemd.syntax(7): lists are joined, and an empty value empties a list. If a setting that is not
+//! a list has several values, the last value takes effect. `RestrictAddressFamilies=`: the first list decides whether
 //! families are allowed or denied, and later lists add to it or remove from it.
 
 /// The settings of a unit and its drop-ins. The drop-ins are read after the unit.
@@ -137,8 +136,8 @@ impl Families {
     }
 }
 
-/// The settings of `[Service]`, and the setting of `[Unit]` with which a unit shares namespaces. A backslash at the end
-/// of a line continues it on the next line.
+/// The settings of `[Service]`, and the setting of `[Unit]` with which a unit shares namespaces. If a line ends with a
+/// backslash, the next line continues it.
 fn service_settings(text: &str) -> Vec<(String, String)> {
     let mut found: Vec<(String, String)> = Vec::new();
     let mut is_service = false;

@@ -2,8 +2,8 @@
 //! known.
 //!
 //! Nothing is executed. `names` finds the library to which a name belongs, and the class of an object; `scope` finds
-//! the functions and branches around a place; `value` finds the value of an argument if the file sets it only once. The
-//! table lists the calls of each driver. Called by `drivers`.
+//! the functions and branches around a place; `value` finds the value of an argument, provided that the file sets this
+//! value only once. The table lists the calls of each driver. Called by `drivers`.
 
 mod names;
 mod scope;
@@ -27,7 +27,7 @@ pub(crate) const MARK: &str = "()";
 pub(crate) const REST: &str = "...";
 /// Maximum number of driver calls that are followed in a text.
 const MOST_CALLS: usize = 64;
-/// Maximum number of tokens of a call's arguments that are searched for other connections.
+/// Maximum number of tokens that are searched for other connections in the arguments of a call.
 const MOST_ARGUMENTS: usize = 500;
 /// Maximum number of calls on one object that are read.
 const MOST_FOLLOWERS: usize = 16;
@@ -68,8 +68,9 @@ struct Program<'a> {
     steps: Cell<usize>,
 }
 
-/// Lists the calls for which `is_driver` is true. For the name of a call, `parts_of` returns the names of further calls
-/// on the same object, and of parts of the object, whose values also belong to the call.
+/// Lists the calls for which `is_driver` is true. For the name of a call, `parts_of` returns two kinds of names:
+/// further calls on the same object, and parts of the object. The values of these calls and parts also belong to the
+/// call.
 pub(crate) fn calls(
     text: &str,
     language: Language,
@@ -169,7 +170,7 @@ impl<'a> Program<'a> {
         self.names.class_of(&key, site.token).map(|_| key)
     }
 
-    /// Whether the result of `other` is an argument of the call `site`: that result is then the connection.
+    /// Whether the call `site` gets the result of `other` as an argument. The connection is then the result of `other`.
     fn is_handed_to(&self, other: &Site, object: Option<&str>, site: &Site) -> bool {
         if other.token == site.token {
             return false;
@@ -206,8 +207,9 @@ impl<'a> Program<'a> {
         found.into_iter().flat_map(|it| self.resolved(it, at, 0)).collect()
     }
 
-    /// Lists the calls on the same object, up to the place where its name gets another object. If `is_only` is true,
-    /// also lists calls without an object, of functions that the text calls only once.
+    /// Lists the calls on the same object, up to the place where the program assigns another object to the object's
+    /// name. If `is_only` is true, also lists calls of functions without an object; such a function must be called only
+    /// once in the text.
     fn followers<'s>(
         &self,
         site: &Site,

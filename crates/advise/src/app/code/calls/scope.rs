@@ -6,8 +6,8 @@ use super::super::Language;
 use super::super::condition::{BRANCH, FUNCTION, Program, conditions};
 use super::super::lexer::{Kind, Token};
 
-/// Maximum number of functions that are read in a text, of words in a function's argument list, and of bytes in a
-/// condition.
+/// Maximum for each of three numbers: the functions that are read in a text, the tokens of a function that are searched
+/// for names, and the bytes of a condition.
 const MOST: usize = 500;
 
 pub(super) struct Scope<'a> {

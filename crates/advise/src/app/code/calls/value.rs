@@ -7,7 +7,7 @@ use super::super::lexer::{Kind, Token, tokens, word};
 use super::{Program, REST};
 use crate::app::setting::{MOST_VALUE_BYTES, Setting, UNKNOWN, Value};
 
-/// Maximum number of steps from a name to another name that are followed.
+/// Maximum number of steps from one name to the next when looptax follows names to a value.
 const MOST_DEPTH: usize = 6;
 /// Maximum number of settings that a name can stand for.
 const MOST_PARTS: usize = 64;

@@ -58,8 +58,8 @@ impl Walk<'_> {
         });
     }
 
-    /// How another setting is added next to this one. The other setting can have its own line only if this setting ends
-    /// at the end of its line, and nothing else is on the line.
+    /// How another setting is added next to this one. The other setting gets a separate line only under two conditions:
+    /// this setting's line has nothing else except a comment, and this setting ends with a separator or with its line.
     fn joins(&self, at: Range<usize>, item: &str) -> Joins {
         let before = self.text[..at.start].rsplit('\n').next().unwrap_or_default();
         let after = self.text[at.end..].split('\n').next().unwrap_or_default().trim();

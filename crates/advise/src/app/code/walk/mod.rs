@@ -30,7 +30,7 @@ pub(super) fn walked(text: &str, language: Language) -> Walk<'_> {
 pub(super) struct Sets {
     /// The paths of those settings that could be read.
     pub(super) paths: Vec<Vec<String>>,
-    /// The whole text of the file. It also contains the names of settings that are set to nothing, or by a call.
+    /// The whole text of the file. It also contains the names of settings that the file sets to nothing or with a call.
     pub(super) text: String,
 }
 

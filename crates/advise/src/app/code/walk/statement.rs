@@ -117,8 +117,8 @@ impl Walk<'_> {
             self.at += n_tokens + 1;
             self.value(&slot);
         } else if self.calls_with_names(0).is_some() {
-            // A call with named arguments is a list of settings with the name of the called function. The object before
-            // this name is left out.
+            // A call with named arguments is treated as a list of settings. The list has the name of the called
+            // function, without the object before this name.
             slot.path = slot.path.pop().into_iter().collect();
             self.value(&slot);
         }
@@ -144,8 +144,8 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the current token begins a call of another function that, like `define`, has the name of a setting and
-    /// its value as arguments.
+    /// Whether the current token begins a call of a function that is like `define`: its arguments are the name and the
+    /// value of a setting.
     fn is_own_define(&self) -> bool {
         let token = self.tokens.get(self.at + 2);
         let is_text = matches!(token, Some(Token { kind: Kind::Text(Some(_)), .. }));
@@ -184,7 +184,7 @@ impl Walk<'_> {
         });
         let declares = match self.language {
             Language::Script => matches!(before, "const" | "let" | "var"),
-            // The first word of a line that does not begin a branch can declare a name.
+            // The first word of a line can declare a name, unless the word begins a branch.
             Language::Python => {
                 let line = self.starts.line(self.start());
                 let begins = &self.text[self.starts.start_of(line)..self.start()];
@@ -251,9 +251,10 @@ impl Walk<'_> {
         self.includes.retain(|(_, name)| !is_own(name));
     }
 
-    /// Adds a doubt to settings that an included file may set too: to a constant if the file is included before it, to
-    /// any other setting if the file is included after it. `sets` has the settings of each included file; `None` if the
-    /// file may set anything.
+    /// Adds a doubt to each setting that an included file may also set. A constant becomes doubtful if the program
+    /// includes the file before it sets the constant. Any other setting becomes doubtful if the program includes the
+    /// file after it sets the setting. `sets` has the settings of each included file; `None` if the file may set
+    /// anything.
     pub(in crate::app::code) fn doubt_by_includes(&mut self, sets: &[Option<Sets>]) {
         let (text, is_php) = (self.text, self.language == Language::Php);
         for setting in &mut self.settings {
@@ -261,7 +262,7 @@ impl Walk<'_> {
             let is_between = |at: usize| (at < setting.start) == is_constant;
             let is_same = |path: &Vec<String>| path.starts_with(&setting.path) || setting.path.starts_with(path);
             let sets_it = |sets: &Sets| sets.paths.iter().any(is_same);
-            // The parts of a list may be set under another name than that of the list.
+            // An included file may set the parts of a list under a name that differs from the list's name.
             let first = setting.path.first().map_or("", |it| it);
             let is_named = is_constant || !is_php || text.contains(&format!("${first}"));
             let may_set = |sets: &Option<Sets>| {
