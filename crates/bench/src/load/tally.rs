@@ -47,7 +47,8 @@ impl Digests {
 /// Returns the digest of the earlier answers, extended by another answer.
 #[inline]
 pub(crate) fn digested(answers: u64, data: &[u8]) -> u64 {
-    // Digest eight bytes at a time, and then the length, so that the boundary between two answers changes the digest.
+    // First mix in the words of eight bytes and the remaining bytes, then the length. With the length, the boundary
+    // between two answers changes the digest, too.
     let (words, rest) = data.as_chunks::<8>();
     let start = answers.rotate_left(5);
     let hash = words.iter().fold(start, |hash, word| mixed(hash, u64::from_le_bytes(*word)));

@@ -125,8 +125,8 @@ impl PathError {
         has_no_words || self.refusal().is_some_and(|(code, _)| code == "NOPERM")
     }
 
-    /// If the protocol cannot list connections, changes the error to: neither the server nor the kernel reports the
-    /// connections.
+    /// If the protocol cannot list connections, returns [`Self::Unseen`] instead of this error: neither the server nor
+    /// the kernel reports the connections.
     #[must_use]
     pub fn also_unseen(self) -> Self {
         match self {

@@ -68,8 +68,8 @@ pub(crate) struct Requests<'a> {
 
 /// An epoch whose client threads run.
 struct Running {
-    /// Declared before the connections, so that it is dropped first and the threads get their cores back before the
-    /// connections close.
+    /// Declared before the connections, because the first field is dropped first. So the threads get their cores back
+    /// before the connections close.
     held: Held,
     contrast_idx: usize,
     shape: Shape,
