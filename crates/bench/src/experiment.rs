@@ -309,7 +309,7 @@ fn decide(stopping: &Stopping, epochs: &[Epoch], connections: usize, analysis: I
         can_move: false,
     });
     let Some(theta) = primary.theta else {
-        // No interim analysis follows the last one, so it ends the contrast even if there is no estimate.
+        // The last interim analysis ends the contrast even if there is no estimate.
         return analysis.is_last.then_some(StopCause::Last);
     };
     // The verdict may depend on disturbed epochs. If there are too few or too many such epochs to check this, the

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Shortest slice: the scheduler's load tracking settles within tens of milliseconds (METHOD.md).
 const LEAST_SLICE: Duration = Duration::from_millis(50);
-/// Longest slice that adapting may choose because there are few requests per second.
+/// Longest slice that adapting may choose if there are few requests per second.
 const LONGEST_SLICE: Duration = Duration::from_secs(1);
 const LEAST_GUARD: Duration = Duration::from_millis(10);
 /// Number of requests that a slice should contain.

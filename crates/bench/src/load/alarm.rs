@@ -1,7 +1,7 @@
 //! A timer among the events of an epoll instance, exact to the nanosecond.
 //!
-//! The time limit of `epoll_wait` is not suitable, because it is in milliseconds; and some kernels that databases run
-//! on do not have `epoll_pwait2` yet.
+//! The time limit of `epoll_wait` is not suitable, because it is in milliseconds. `epoll_pwait2` is not suitable
+//! either, because some kernels that databases run on do not have it yet.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;

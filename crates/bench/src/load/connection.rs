@@ -146,7 +146,7 @@ impl Connection {
         }
     }
 
-    /// Sends the prepared message; if it is a stream, sends all of it.
+    /// Sends the prepared message. If the message is a stream, sends the whole stream.
     ///
     /// # Cost
     /// One system call, or one per write of a stream; more if the socket's buffer is full.

@@ -91,7 +91,8 @@ pub(crate) fn open_loop(
     }
 }
 
-/// Sets the alarm and returns the longest wait for events: until the alarm, or zero if the thread spins.
+/// Sets the alarm if the alarm has to end the next wait for events. Returns the time limit of that wait: zero if the
+/// thread spins, otherwise `None`.
 #[inline]
 fn sleep_limit(
     until_ns: Option<u64>,

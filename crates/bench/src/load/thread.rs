@@ -98,7 +98,7 @@ impl ThreadBuffers {
     }
 }
 
-/// One client thread with its connections, or its one-shot clients, of both sides.
+/// One client thread, with its connections or one-shot clients for both sides.
 pub(crate) struct ClientThread {
     /// Connections, by side. Connection `i` of this thread has the number `idx + i * n_threads` in the epoch.
     pub(crate) connections: [Vec<Connection>; 2],

@@ -88,8 +88,8 @@ impl Client {
         part
     }
 
-    /// Requests a page over the kept connection. If there is none, or if the server had closed it, requests the page
-    /// over a fresh connection.
+    /// Requests a page over the kept connection. Opens a fresh connection if no connection was kept, or if the server
+    /// has closed the kept one.
     fn load(&mut self, page: &Page, part: &mut PagesLoaded) -> Result<Answer, Unanswered> {
         let until_ns = now_ns().saturating_add(self.answer_limit.as_nanos() as u64);
         if let Some(connection) = self.kept[page.address_idx].take() {

@@ -207,7 +207,7 @@ impl Conversation {
         }
     }
 
-    /// Returns the client address that the server reports for this connection, over TCP.
+    /// Over TCP, returns the client address that the server reports for this connection.
     pub(crate) fn told_peer(&self) -> Option<SocketAddr> {
         match &self.connection {
             ProtocolConnection::Http(it) => it.peer(),

@@ -1,4 +1,5 @@
-//! Compares a connection's own facts, and the server's view of it, with the properties of its arm.
+//! Compares a connection with the properties of its arm. The data are the connection's own facts and the server's view
+//! of the connection.
 
 use std::net::SocketAddr;
 

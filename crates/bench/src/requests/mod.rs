@@ -268,8 +268,8 @@ impl SliceSource for Requests<'_> {
     }
 }
 
-/// Pins helpers that belong on the server's cores to the server's core, or to all cores if the server's threads use
-/// several.
+/// Pins the helpers that are to run with the server. They get the server's core, or all cores if the server's threads
+/// use several.
 fn pin_helpers(helpers: [Option<Helper>; 2], map: &CoreMap, cores: &[usize]) -> Result<(), BenchError> {
     let first = map.server.first().copied().flatten();
     let core = first.filter(|first| map.server.iter().all(|it| *it == Some(*first)));

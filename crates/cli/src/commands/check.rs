@@ -225,8 +225,8 @@ fn show(
     Ok(code(&verdicts))
 }
 
-/// If the caller named no client, returns a line that names the user with whose rights looptax checked: root can reach
-/// more than an application may.
+/// If the caller named no client, returns a line that names the user whose rights looptax used for the check. If this
+/// user is root, an application may reach less.
 fn for_whom(client: &Client, terminal: Terminal) -> String {
     if client.is_named() {
         return String::new();

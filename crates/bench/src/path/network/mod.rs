@@ -12,8 +12,7 @@
 //! nat:   bridge 10.78.0.1 ── veth ── container: 10.78.0.2
 //! ```
 //!
-//! Address translation has a separate host, because its rules make the kernel track every connection of their
-//! namespace.
+//! Address translation has a separate host, because with its rules the kernel tracks every connection in the namespace.
 
 mod nat;
 mod netlink;

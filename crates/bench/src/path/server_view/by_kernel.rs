@@ -1,4 +1,5 @@
-//! The kernel's view of connections to a server that does not report them: which process has accepted each connection.
+//! For servers that do not report their connections, this view comes from the kernel. It shows which process has
+//! accepted each connection.
 
 use std::net::SocketAddr;
 

@@ -52,7 +52,7 @@ impl Conversation {
     }
 }
 
-/// Checks within one transaction, during which the pooler reserves one server connection for us.
+/// Makes this check within one transaction, during which the pooler reserves one server connection for us.
 fn renames<S: looptax_wire::Stream>(connection: &mut looptax_wire::postgres::Connection<S>) -> Result<bool, WireError> {
     connection.execute("BEGIN")?;
     connection.prepare(LOOK, "SELECT 1")?;
