@@ -195,7 +195,8 @@ impl Experiment<'_> {
         Ok(())
     }
 
-    /// Measures rounds, each with one epoch of every contrast that has not ended, in random order.
+    /// Measures round by round. In a round, every contrast that has not ended gets one epoch; the order of the
+    /// contrasts is random.
     fn measure(&mut self) -> Result<(), BenchError> {
         let start_ns = now_ns();
         for round in 0.. {
@@ -223,8 +224,8 @@ impl Experiment<'_> {
         if bytes <= self.sample_room_bytes {
             self.sample_room_bytes -= bytes;
         } else {
-            // From here on no epoch keeps its latencies: only epochs with few requests would still fit, and these are
-            // the slow epochs.
+            // From here on no epoch keeps its latencies. Otherwise only slow epochs would keep theirs, because they
+            // have fewer latencies.
             self.sample_room_bytes = 0;
             data.samples = [Vec::new(), Vec::new()];
         }
@@ -296,7 +297,7 @@ impl Experiment<'_> {
     }
 }
 
-/// Decides whether this interim analysis of the epochs so far ends the contrast, and why.
+/// Returns the reason why this interim analysis ends the contrast; `None` if the contrast continues.
 fn decide(stopping: &Stopping, epochs: &[Epoch], connections: usize, analysis: InterimAnalysis) -> Option<StopCause> {
     let primary = primary(&Input {
         epochs,
@@ -308,11 +309,11 @@ fn decide(stopping: &Stopping, epochs: &[Epoch], connections: usize, analysis: I
         can_move: false,
     });
     let Some(theta) = primary.theta else {
-        // No interim analysis follows the last one, so it ends the contrast even if there is no estimate.
+        // The last interim analysis ends the contrast even if there is no estimate.
         return analysis.is_last.then_some(StopCause::Last);
     };
-    // If the verdict may depend on disturbed epochs, and there are too few or too many of them to check that, wait for
-    // more epochs.
+    // The verdict may depend on disturbed epochs. If there are too few or too many such epochs to check this, the
+    // contrast gets more epochs.
     let has_answer = theta.has_interval() && !primary.is_unchecked();
     let verdict = if has_answer || analysis.is_last { primary.verdict } else { Verdict::Inconclusive };
     match stopping.rule.decide(analysis, &theta, verdict) {

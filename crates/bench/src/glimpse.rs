@@ -20,7 +20,8 @@ const BUCKET: Duration = Duration::from_millis(100);
 /// The rates that a glimpse saw.
 #[derive(Debug, Clone, PartialEq)]
 pub struct GlimpseData {
-    /// Rates in each 100 ms in requests per second, `[baseline, other]`, in chronological order.
+    /// The rate in each interval of 100 ms, `[baseline, other]`, in chronological order. The unit is requests per
+    /// second.
     pub rates_per_s: [Vec<f64>; 2],
     pub took: Duration,
 }

@@ -1,4 +1,4 @@
-//! The random numbers that requests are made from: both sides draw the same keys in slices of equal rank.
+//! Draws the random numbers from which requests are made. In slices of equal rank, both sides draw the same keys.
 
 use std::mem::offset_of;
 
@@ -70,12 +70,12 @@ pub(crate) struct Keys {
 }
 
 impl Keys {
-    /// Number of bytes from the start of the struct that drawing a key touches.
+    /// To draw a key, only this many bytes at the start of the struct are read and written.
     pub(crate) const N_HOT_BYTES: usize = offset_of!(Self, content);
 
     /// Makes the random numbers of a connection in a slice. For slices of equal rank the keys are the same for both
-    /// sides and for all pairs of arms. The content differs, because writing content that is already in the server is
-    /// less work for it: with equal content, the side that runs second would have an advantage.
+    /// sides and for all pairs of arms. The content of writes is different: a server has less work if it already
+    /// contains the content that is written. With equal content, the side that runs second would have an advantage.
     pub(crate) fn new(seed: u64, slice: SliceOf, connection: u64, range: KeyRange, distribution: Distribution) -> Self {
         let SliceOf { epoch, contrast, side, rank } = slice;
         let writer = 2 * contrast + side.idx() as u64;

@@ -1,9 +1,11 @@
-//! The experiment: which connections run when, the loop that drives them, and the raw numbers.
+//! The experiment: when each connection runs, the loop that drives the connections, and the raw numbers.
 //!
-//! [`run_slices`] is the one loop of an experiment. [`run()`] lets the load engine fill its slices, over connections
-//! that a [`Connector`] opens and proves; [`run_commands`] fills them with whole commands; [`pages`] requests the pages
-//! of a web application; other rooms may fill them differently. Only this room reads the measuring clock; other rooms
-//! use [`timed`]. Verdicts belong to the statistics room; this room uses them only to decide when to stop.
+//! [`run_slices`] is the one loop of an experiment. [`run()`] lets the load engine fill the slices; its connections are
+//! opened and proved by a [`Connector`]. [`run_commands`] fills the slices with whole commands, and [`pages`] requests
+//! the pages of a web application. Other rooms may fill slices with other loads.
+//!
+//! Only this room reads the measuring clock; other rooms use [`timed`]. Verdicts belong to the statistics room; this
+//! room uses them only to decide when to stop.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod arrivals;

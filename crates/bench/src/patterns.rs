@@ -20,7 +20,7 @@ const LEAST_EXCHANGES: u64 = 3;
 /// The pattern of the writes before each wait for an answer.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Pattern {
-    /// Number of messages, each in a separate write; the answer is another message.
+    /// Number of messages before each answer. Each message is a separate write; the answer is one message.
     pub writes: usize,
     /// Whether TCP sends small packets immediately instead of holding them back to combine them (Nagle's algorithm).
     pub is_nodelay: bool,

@@ -68,8 +68,8 @@ pub enum ServerThreads {
     Single,
     /// Any thread of the process may serve any connection: Go's scheduler decides.
     Any,
-    /// Any process that the worker process has started may serve any connection: a pooler decides. A connection's
-    /// worker is the process that starts the other processes.
+    /// Any process that the worker process has started may serve any connection; the pooler chooses the process. A
+    /// connection's worker is the process that starts the other processes.
     Tree,
 }
 
@@ -103,7 +103,7 @@ pub struct WarmUp {
     pub least_epochs: usize,
     /// At least this long.
     pub least: Duration,
-    /// At most this long, if the rate still changes by over 3 %.
+    /// If the rate still changes by over 3 %, the warm-up continues until this time at most.
     pub at_most: Duration,
     /// Number of slices in a warm-up epoch; `None` for as many as a counted epoch has.
     pub n_slices: Option<usize>,
@@ -152,8 +152,8 @@ impl Stopping {
         Self { analyses, time: None, rule: StopRule { is_precise: false }, delta, deadline: None, patience: None }
     }
 
-    /// Returns whether the time for further epochs is over, if each contrast has had `n_epochs` epochs in the time
-    /// `spent`.
+    /// Returns whether the time for measuring is over. So far, each contrast has had `n_epochs` epochs, and these took
+    /// the time `spent`.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn is_over(&self, n_epochs: usize, spent: Duration) -> bool {
         let is_past = |deadline| Instant::now() >= deadline;
@@ -227,7 +227,7 @@ pub enum KeyShare {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Distribution {
     Uniform,
-    /// Weights the k-th key with k to the power of minus this exponent, which is above 0.
+    /// The k-th key has the weight 1 / k^s. This value is s, which is above 0.
     Zipf(f64),
 }
 
@@ -240,7 +240,7 @@ pub struct KeySpace {
     pub distribution: Distribution,
 }
 
-/// When an experiment warms up, makes interim analyses and ends, whatever fills its slices.
+/// The course of an experiment, for any load: its warm-up, its interim analyses and its end.
 #[derive(Debug, Clone)]
 pub struct Course {
     pub seed: u64,

@@ -1,5 +1,5 @@
-//! The random part of the plan. It depends only on the seed, so a run with the same seed repeats it, even if the
-//! earlier run ended at another point.
+//! The random part of the plan. It depends only on the seed. So it is the same in every run with this seed, even if the
+//! runs end at different points.
 
 use std::time::Duration;
 

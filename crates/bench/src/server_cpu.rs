@@ -1,4 +1,4 @@
-//! The server's cost of a slice: CPU time of its processes, context switches of its threads.
+//! Reads the server's costs during a slice: the CPU time of its processes, and the context switches of its threads.
 
 use looptax_host::kernel;
 

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// Shortest slice: the scheduler's load tracking settles within tens of milliseconds (METHOD.md).
 const LEAST_SLICE: Duration = Duration::from_millis(50);
-/// Longest slice that adapting may choose because there are few requests per second.
+/// Longest slice that adapting may choose if there are few requests per second.
 const LONGEST_SLICE: Duration = Duration::from_secs(1);
 const LEAST_GUARD: Duration = Duration::from_millis(10);
 /// Number of requests that a slice should contain.
@@ -20,8 +20,8 @@ const MOST_OCTETS: usize = 8;
 pub struct Shape {
     pub slice: Duration,
     pub guard: Duration,
-    /// An epoch has this many times eight slices. With 0 it has four slices, each of them one whole request, however
-    /// long that takes.
+    /// Number of octets in an epoch; an octet is eight slices. With 0 octets the epoch has four slices. Each of them is
+    /// then one whole request, however long the request takes.
     pub octets: usize,
     /// Longest random wait before the first slice; it keeps slices out of phase with periodic timers of the system.
     pub jitter: Duration,
@@ -35,8 +35,8 @@ impl Shape {
         Self { slice: LEAST_SLICE, guard: LEAST_GUARD, octets: 1, jitter: Duration::from_millis(20), bucket: None }
     }
 
-    /// Returns the shape for an open loop: 250 ms slices, long enough to show whether a rate can be kept, after guards
-    /// in which a backlog drains.
+    /// Returns the shape for an open loop. Its slices of 250 ms are long enough to show whether the server can keep up
+    /// with the rate. Its guards give a backlog time to drain.
     pub fn open() -> Self {
         Self { guard: Duration::from_millis(50), ..Self::short().with_slice(Duration::from_millis(250)) }
     }
@@ -70,8 +70,8 @@ impl Shape {
         Self { slice, bucket, ..self }
     }
 
-    /// Fits slice and guard to the rate (requests per second) and p99 of the slower side in a warm-up, and the number
-    /// of octets to the time that reconnecting took.
+    /// Adapts the shape to a warm-up. Slice and guard depend on the slower side's rate (requests per second) and p99.
+    /// The number of octets depends on the time that reconnecting took.
     ///
     /// A slice lasts at least max(50 ms, the time of 200 requests, 10 × p99); the time of 200 requests counts as 1 s at
     /// most. A guard lasts at least max(10 ms, 3 × p99). Neither becomes shorter than before. Octets are added (up to

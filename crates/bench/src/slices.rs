@@ -94,8 +94,8 @@ pub trait SliceSource {
         shape
     }
 
-    /// Returns how the warm-up has changed a plan with `n_epochs` epochs of each contrast: slices now have the shape
-    /// `shape`, and an epoch takes the time `beside` for connecting, priming and waiting for answers.
+    /// Returns how the plan changes after the warm-up. The plan has `n_epochs` epochs of each contrast. Slices have the
+    /// shape `shape` now, and an epoch takes the time `beside` for connecting, priming and waiting for answers.
     fn replan(&self, _shape: Shape, _beside: Duration, _n_epochs: usize) -> Option<Replanned> {
         None
     }
@@ -207,7 +207,7 @@ impl EpochOrder {
                 server_ticks: server_ns.map(ticks),
                 cpu_pressure_us: machine.cpu_pressure_us,
                 n_throttled: machine.n_throttled,
-                // The source reports wrong answers as errors, or its `end` reports them in this field.
+                // If answers are wrong, the source returns an error, or its `end` sets this field to false.
                 answers_agree: true,
                 lag_p99_ns: lags.map(median_lag),
                 ..record::Epoch::default()

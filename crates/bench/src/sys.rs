@@ -41,9 +41,9 @@ pub(crate) fn thread_usage() -> ThreadUsage {
 /// Returns the user CPU time of all our threads so far, in nanoseconds, including threads that have ended
 /// (`getrusage(RUSAGE_SELF)`).
 ///
-/// This is not the sum of `RUSAGE_THREAD` over the threads: once per tick the kernel samples in which mode a task runs,
-/// and it books all time of a thread that was never sampled as user time. This concerns the threads of an epoch,
-/// because they run only briefly, and many of them share a core.
+/// This is not the sum of `RUSAGE_THREAD` over the threads. Once per tick the kernel takes a sample: it records in
+/// which mode a task runs. If a thread was never sampled, the kernel counts all time of this thread as user time. This
+/// happens to the threads of an epoch, because they run only briefly, and many of them share a core.
 ///
 /// # Source
 /// Linux, `kernel/sched/cputime.c`, `cputime_adjust`.

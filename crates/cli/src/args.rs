@@ -67,8 +67,8 @@ pub(crate) use why::WhyArgs;
 #[derive(Debug, Parser)]
 #[command(name = "looptax", version, about = ABOUT, long_about = LONG_ABOUT, after_help = HELP_LEVELS, after_long_help = EXIT_CODES, disable_help_subcommand = true)]
 pub(crate) struct Cli {
-    /// The command. Without one, looptax shows who pays here and measures one connection to each installed kind of
-    /// server, within half a minute.
+    /// The command. Without a command, looptax shows which programs on this machine pay for TCP, and measures one
+    /// connection to each installed kind of server, within half a minute.
     #[command(subcommand)]
     pub(crate) command: Option<Command>,
     /// Options of a bare `looptax`.

@@ -1,7 +1,7 @@
 //! A timer among the events of an epoll instance, exact to the nanosecond.
 //!
-//! The time limit of `epoll_wait` is not suitable, because it is in milliseconds; and some kernels that databases run
-//! on do not have `epoll_pwait2` yet.
+//! The time limit of `epoll_wait` is not suitable, because it is in milliseconds. `epoll_pwait2` is not suitable
+//! either, because some kernels that databases run on do not have it yet.
 
 use std::os::fd::OwnedFd;
 use std::time::Duration;
@@ -26,7 +26,8 @@ pub(super) struct Alarm {
 }
 
 impl Alarm {
-    /// Makes an alarm that is not set yet. When it is due, epoll reports it once, however often a thread waits.
+    /// Makes an alarm that is not set yet. Each time the alarm becomes due, epoll reports this only once, even if
+    /// threads wait again.
     pub(super) fn new(poller: &OwnedFd) -> Result<Self, LoadError> {
         let timer = timerfd_create(TimerfdClockId::Monotonic, TimerfdFlags::CLOEXEC).map_err(io("make a timer"))?;
         let once = epoll::EventFlags::IN | epoll::EventFlags::ET;
@@ -34,7 +35,8 @@ impl Alarm {
         Ok(Self { timer, set_for_ns: 0 })
     }
 
-    /// Sets the alarm to a time of [`crate::clock::now_ns`]. If that time has passed, the alarm is due immediately.
+    /// Sets the alarm to a time on the clock of [`crate::clock::now_ns`]. If that time has already passed, the alarm is
+    /// due immediately.
     ///
     /// # Cost
     /// A system call, unless the alarm is already set to this time.

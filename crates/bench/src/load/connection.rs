@@ -29,8 +29,8 @@ pub(crate) struct AnswerLimits {
 
 /// A connection under load.
 ///
-/// The fields that each request uses are together at the start, to take few cache lines: between two requests of a
-/// connection, the kernel and the other connections use the cache.
+/// The fields that each request uses are together at the start, so that they take few cache lines. Each line may have
+/// to be loaded again, because the kernel and the other connections use the cache between two requests of a connection.
 #[repr(C, align(64))]
 pub(crate) struct Connection {
     fd: RawFd,
@@ -146,7 +146,7 @@ impl Connection {
         }
     }
 
-    /// Sends the prepared message; if it is a stream, sends all of it.
+    /// Sends the prepared message. If the message is a stream, sends the whole stream.
     ///
     /// # Cost
     /// One system call, or one per write of a stream; more if the socket's buffer is full.

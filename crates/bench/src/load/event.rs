@@ -1,7 +1,7 @@
 //! The client model with few threads: each thread waits with one epoll for many connections.
 //!
-//! For each ready connection it receives, accepts the answer and immediately sends the next request, as event-driven
-//! clients do.
+//! For each ready connection, the thread receives the answer, accepts it and immediately sends the next request.
+//! Event-driven clients do the same.
 
 use std::os::fd::OwnedFd;
 
@@ -61,7 +61,7 @@ pub(crate) fn closed_loop(
     Ok(())
 }
 
-/// Makes an epoll instance over all connections; its data are the positions of the connections.
+/// Makes an epoll instance that watches all connections. An event contains the index of its connection.
 pub(super) fn poller_of(connections: &[Connection]) -> Result<OwnedFd, LoadError> {
     let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io("make an epoll"))?;
     for (idx, connection) in connections.iter().enumerate() {
@@ -93,8 +93,8 @@ fn finish(
     Ok(Some(answered_ns))
 }
 
-/// Sends the connection's next request. The next exchange starts when the last one ended (`since_ns`): writing a
-/// request takes only some 20 ns.
+/// Sends the connection's next request. Its latency counts from the end of the last exchange (`since_ns`), because
+/// writing a request takes only some 20 ns.
 #[inline]
 fn start(
     connection: &mut Connection,

@@ -1,6 +1,6 @@
 //! The loop over one-shot connections: each request opens its own connection and closes it again.
 //!
-//! The request allocates and locks as any connection set-up does; apart from that this loop adds only two readings of
+//! The connection set-up allocates and locks, as in every client. Apart from that, this loop adds only two readings of
 //! the clock.
 
 use looptax_wire::Draws;

@@ -20,7 +20,7 @@ use crate::arrivals::Schedule;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 
-/// The thread spins through a wait shorter than this, if spinning is allowed. The value is a choice.
+/// If spinning is allowed, the thread spins through a wait that is shorter than this. The length was chosen freely.
 const SPIN_NS: u64 = 60_000;
 /// A wait of length zero: only checks what is ready.
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -34,7 +34,7 @@ pub(crate) struct Queues {
     idle: VecDeque<usize>,
 }
 
-/// Buffers for a slice's answers, for their latencies, and for how late each request was sent.
+/// Buffers for one slice: its answers, their latencies, and the delay with which each request was sent.
 pub(crate) struct Kept<'a> {
     pub(crate) room: &'a mut Vec<u8>,
     pub(crate) samples: &'a mut Vec<u32>,
@@ -44,8 +44,8 @@ pub(crate) struct Kept<'a> {
 /// Runs the measured loop of an open loop, over all connections of this thread.
 ///
 /// # Cost
-/// Per request: one send, one receive, two readings of the clock. In addition, at most one `epoll_wait` and one setting
-/// of the timer to send the request, and as many to receive its answer.
+/// Per request: one send, one receive and two readings of the clock. Sending a request may take one `epoll_wait` and
+/// one setting of the timer in addition. Receiving its answer may take one more of each.
 pub(crate) fn open_loop(
     connections: &mut [Connection],
     spec: SliceSpec,
@@ -91,7 +91,8 @@ pub(crate) fn open_loop(
     }
 }
 
-/// Sets the alarm and returns the longest wait for events: until the alarm, or zero if the thread spins.
+/// Sets the alarm if the alarm has to end the next wait for events. Returns the time limit of that wait: zero if the
+/// thread spins, otherwise `None`.
 #[inline]
 fn sleep_limit(
     until_ns: Option<u64>,
@@ -135,7 +136,8 @@ fn send_waiting(
         connection.prepare();
         connection.sent_ns = due_ns;
         let now = now_ns();
-        // As long as all connections were busy, the delay of this request was not caused by looptax.
+        // A connection may have become idle only after the request was due. looptax did not cause the delay up to that
+        // time.
         let could_go_ns = due_ns.max(idle_since_ns);
         tally.n_queued += u64::from(idle_since_ns > due_ns);
         keep(kept.lags, now.saturating_sub(could_go_ns));

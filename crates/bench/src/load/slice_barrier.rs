@@ -18,7 +18,7 @@ use crate::error::LoadError;
 
 /// If an answer takes longer than this, the waiting coordinator also checks whether the experiment is to stop.
 const LATE: Duration = Duration::from_secs(1);
-/// Time between two checks whether the experiment is to stop, while an answer is late.
+/// While an answer is late, the coordinator checks at this interval whether the experiment is to stop.
 const LOOK: Duration = Duration::from_millis(100);
 
 /// The times of one slice, by the measuring clock.

@@ -30,7 +30,7 @@ impl Digests {
         }
     }
 
-    /// Returns whether the common prefix holds the same data; true if there is no common prefix.
+    /// Returns whether both slices received the same answers in their common prefix; true if there is no common prefix.
     pub(crate) fn agrees_with(&self, other: &Self) -> bool {
         match self.n_answers.min(other.n_answers).checked_ilog2() {
             Some(power) => self.at[power as usize] == other.at[power as usize],
@@ -47,7 +47,8 @@ impl Digests {
 /// Returns the digest of the earlier answers, extended by another answer.
 #[inline]
 pub(crate) fn digested(answers: u64, data: &[u8]) -> u64 {
-    // Digest eight bytes at a time, and then the length, so that the boundary between two answers changes the digest.
+    // First mix in the words of eight bytes and the remaining bytes, then the length. With the length, the boundary
+    // between two answers changes the digest, too.
     let (words, rest) = data.as_chunks::<8>();
     let start = answers.rotate_left(5);
     let hash = words.iter().fold(start, |hash, word| mixed(hash, u64::from_le_bytes(*word)));
@@ -181,7 +182,7 @@ impl Tally {
         self.count(due_ns, answered_ns.saturating_sub(due_ns), samples);
     }
 
-    /// Adds a thread's counts to those of the whole slice, which ends at `stop_at_ns`.
+    /// Adds a thread's counts to the counts of the whole slice. The slice ends at `stop_at_ns`.
     pub(crate) fn add_to(&self, slice: &mut Slice, stop_at_ns: u64) {
         let add = |sum: &mut Option<u64>, n: u64| *sum = Some(sum.unwrap_or(0) + n);
         let after_end_ns = self.last_answer_ns.saturating_sub(stop_at_ns);

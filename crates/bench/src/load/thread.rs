@@ -58,7 +58,7 @@ impl Load {
     }
 }
 
-/// A thread's memory, sized before the epoch and passed on to the next.
+/// The memory of a client thread. It is sized before each epoch, and kept for the next epoch.
 #[derive(Default)]
 pub(crate) struct ThreadBuffers {
     /// One tally per slice, in chronological order.
@@ -98,9 +98,9 @@ impl ThreadBuffers {
     }
 }
 
-/// One client thread with its connections, or its one-shot clients, of both sides.
+/// One client thread, with its connections or one-shot clients for both sides.
 pub(crate) struct ClientThread {
-    /// By side: connection `i` of the thread is connection `idx + i * n_threads` of the epoch.
+    /// Connections, by side. Connection `i` of this thread has the number `idx + i * n_threads` in the epoch.
     pub(crate) connections: [Vec<Connection>; 2],
     /// By side: the one-shot client that the thread runs instead of driving connections.
     pub(crate) one_shot_clients: [Option<Box<dyn OneShotClient>>; 2],
@@ -130,8 +130,8 @@ impl ClientThread {
         let pinned = pin_self(core, cores);
         barrier.enter(place, gettid().as_raw_nonzero().get().cast_unsigned());
         if !load.pacing.is_flat_out() {
-            // With this setting, sleeps end on time, not up to 50 µs late. If the call fails, requests are only sent
-            // later, and the delay is recorded.
+            // With this setting, sleeps end on time, not up to 50 µs late. If the call fails, requests are sent later,
+            // and the delay is recorded. Nothing else changes.
             let _ = set_current_timer_slack(NonZeroU64::new(1));
         }
         let mut seen = 0;

@@ -52,8 +52,8 @@ impl Client {
 
     /// Runs slices until the load is dropped.
     pub(super) fn run(mut self, wanted: &Receiver<Arc<Job>>, done: &Sender<PagesLoaded>) {
-        // With this setting, sleeps end on time, not up to 50 µs late. If the call fails, requests are only sent later,
-        // and the delay is recorded.
+        // With this setting, sleeps end on time, not up to 50 µs late. If the call fails, requests are sent later, and
+        // the delay is recorded. Nothing else changes.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         while let Ok(job) = wanted.recv() {
             let part = self.slice(&job);
@@ -88,8 +88,8 @@ impl Client {
         part
     }
 
-    /// Requests a page over the kept connection. If there is none, or if the server had closed it, requests the page
-    /// over a fresh connection.
+    /// Requests a page over the kept connection. Opens a fresh connection if no connection was kept, or if the server
+    /// has closed the kept one.
     fn load(&mut self, page: &Page, part: &mut PagesLoaded) -> Result<Answer, Unanswered> {
         let until_ns = now_ns().saturating_add(self.answer_limit.as_nanos() as u64);
         if let Some(connection) = self.kept[page.address_idx].take() {

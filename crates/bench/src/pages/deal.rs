@@ -1,4 +1,5 @@
-//! Which page is requested when: drawn before a slice begins, then dealt to the clients from one counter.
+//! Decides which page is requested at which time. The pages are drawn before a slice begins, then dealt to the clients
+//! from one counter.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -69,8 +70,8 @@ impl Deal {
     }
 }
 
-/// Returns page numbers in a random order. The number of times that a page occurs is proportional to its weight, to
-/// within one.
+/// Returns page numbers in a random order. How often a page occurs is proportional to its weight, rounded up or down to
+/// a whole number.
 fn draw_order(mut random: impl Rng, weights: &[u64], n_pages: usize) -> Vec<usize> {
     let total: u64 = weights.iter().sum();
     if total == 0 {

@@ -26,7 +26,8 @@ pub enum FailureKind {
     NoHttp,
     /// The answer is malformed or too long, or the connection failed in another way.
     Broken,
-    /// The status differs from that of the right answer; if no right answer is known, the status is an error.
+    /// The status differs from the status of the right answer. If no right answer is known, the status is an error
+    /// status.
     Status,
     /// The body is shorter or longer than that of the right answer.
     Size,
@@ -40,7 +41,7 @@ pub struct FailedPages {
     /// The status, if there was one.
     pub status: Option<u16>,
     pub n: u64,
-    /// For the first of these pages: the text of the answer, or why there is none.
+    /// The text of the answer to the first of these pages or, if there is no text, the reason.
     pub words: String,
 }
 
@@ -62,7 +63,8 @@ pub struct PageFacts {
 /// The results of a slice of pages, or one client's share of them.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct PagesLoaded {
-    /// When the first page was sent or, in an open loop, was due, by the measuring clock.
+    /// When the request for the first page was sent, by the measuring clock. In an open loop, when this request was
+    /// due.
     pub start_ns: u64,
     /// Time from `start_ns` to the last answer.
     pub active_ns: u64,
@@ -165,7 +167,8 @@ impl PagesLoaded {
         }
     }
 
-    /// Records that a page was requested and ended between these two times, whatever the outcome.
+    /// Extends the measured time by a page, whatever its outcome. The page was requested at `begun_ns`, and it ended at
+    /// `end_ns`.
     pub(super) fn span(&mut self, [begun_ns, end_ns]: [u64; 2]) {
         if self.active_ns == 0 {
             self.start_ns = begun_ns;

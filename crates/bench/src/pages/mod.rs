@@ -1,4 +1,5 @@
-//! Pages of a web application as load: worker threads with kept connections, slices in closed and open loop.
+//! Pages of a web application as load: worker threads with kept connections, and slices whose load is a closed or an
+//! open loop.
 //!
 //! A page is one HTTP request and its answer. Each worker is a separate client that requests one page at a time. The
 //! pages and their times are drawn from the seed and the slice's position, so slices of the same rank request the same

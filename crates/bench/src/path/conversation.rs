@@ -23,16 +23,16 @@ pub enum Sealing {
     Never,
     /// If the server refuses a login without TLS.
     IfRefused,
-    /// Whenever TLS exists, because the user demands it. Over a socket only MySQL and MariaDB have TLS.
+    /// Always, if TLS exists, because the user demands TLS. Over a socket only MySQL and MariaDB have TLS.
     Always,
 }
 
 /// How PostgreSQL resolves the names in a query.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Names {
-    /// Only to objects of the server itself, never to objects that a user made.
+    /// A name means an object of the server itself, never an object that a user made.
     Servers,
-    /// To the objects in the session's search path.
+    /// A name means an object in the session's search path.
     Sessions,
 }
 
@@ -181,9 +181,9 @@ impl Conversation {
         }
     }
 
-    /// Returns the server's number for this connection; for looptax's own page, the number of the page's worker. If
-    /// looptax gets no number (memcached, `MongoDB`'s protocol, other HTTP and FastCGI servers), returns our own port
-    /// over TCP, and 0 over the socket.
+    /// Returns the server's number for this connection. For looptax's own page, returns the number of the page's
+    /// worker. If looptax gets no number (memcached, `MongoDB`'s protocol, other HTTP and FastCGI servers), returns the
+    /// port at our end of the connection, or 0 over the socket.
     pub fn connection_id(&self) -> u64 {
         match &self.connection {
             ProtocolConnection::Mysql(it) => it.connection_id(),
@@ -197,7 +197,8 @@ impl Conversation {
         }
     }
 
-    /// Returns the process or thread that reports that it serves this connection. Only looptax's own sites report this.
+    /// Returns the process or thread that serves this connection, if it reports its own id. Only looptax's own sites
+    /// report this id.
     pub(crate) fn worker(&self) -> Option<u32> {
         match &self.connection {
             ProtocolConnection::Fastcgi(it) => it.worker(),
@@ -206,7 +207,7 @@ impl Conversation {
         }
     }
 
-    /// Returns the client address that the server reports for this connection, over TCP.
+    /// Over TCP, returns the client address that the server reports for this connection.
     pub(crate) fn told_peer(&self) -> Option<SocketAddr> {
         match &self.connection {
             ProtocolConnection::Http(it) => it.peer(),
@@ -296,8 +297,8 @@ impl Conversation {
         }
     }
 
-    /// Runs one SQL query in the session's own search path. Returns its rows as the server writes them, without the
-    /// check of their form that [`Self::rows`] makes.
+    /// Runs one SQL query in the session's own search path. Returns the rows as the server writes them. Unlike
+    /// [`Self::rows`], does not check the form of the rows.
     ///
     /// # Errors
     /// The server's refusal; [`WireError::Unsupported`] if the protocol has no SQL.
@@ -345,8 +346,8 @@ impl Conversation {
     /// pool that answers on this connection.
     ///
     /// # Errors
-    /// [`WireError`] with the server's answer, if that is not a count; [`WireError::Unsupported`] if there is no such
-    /// site.
+    /// [`WireError`] with the server's answer, if the answer is not a count; [`WireError::Unsupported`] if there is no
+    /// such site.
     pub fn count(&mut self) -> Result<u64, WireError> {
         let limit = Limits::default().io;
         match &mut self.connection {

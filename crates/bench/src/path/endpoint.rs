@@ -1,4 +1,4 @@
-//! The endpoints that arms lead to, and which connections belong to an arm.
+//! The endpoints of arms. Decides which connections belong to an arm.
 
 use std::fmt;
 use std::net::SocketAddr;

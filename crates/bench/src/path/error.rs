@@ -49,7 +49,7 @@ pub enum PathError {
     #[error("looptax did not log in over {endpoint}: {why}")]
     Stranger {
         endpoint: String,
-        /// The process or user that has the other end, as far as looptax can see.
+        /// The process or user at the other end, as far as looptax can see.
         why: String,
     },
     /// A connection does not belong to its arm.
@@ -125,8 +125,8 @@ impl PathError {
         has_no_words || self.refusal().is_some_and(|(code, _)| code == "NOPERM")
     }
 
-    /// If the protocol cannot list connections, changes the error to: neither the server nor the kernel reports the
-    /// connections.
+    /// If the protocol cannot list connections, returns [`Self::Unseen`] instead of this error: neither the server nor
+    /// the kernel reports the connections.
     #[must_use]
     pub fn also_unseen(self) -> Self {
         match self {
@@ -192,7 +192,8 @@ pub(crate) const ASK: &str = "ask the server";
 /// The action in the error of the query that proves that both arms lead to one server.
 pub(crate) const ASK_CONNECTIONS: &str = "ask the server about our connections";
 
-/// Returns the hint for a query that failed: for example, the rights that an account needs to prove the arms.
+/// Returns the hint for a query that failed. For example, the hint names the rights that an account needs to prove the
+/// arms.
 fn question_hint(source: &WireError) -> Option<String> {
     match source {
         WireError::Server { code, .. } if code == "NOPERM" => Some(

@@ -57,10 +57,13 @@ impl Link {
         Self::connect(endpoint, limits, facts)
     }
 
-    /// Like [`Link::open`], but reads only the address family, and no fact that takes another system call: buffer sizes
-    /// are 0, and the peer is unknown. For [`Arm::Redirect`] the family is unknown, too, because the process that moves
-    /// the connection would answer the call, and report the family with which the socket was opened. The link may
-    /// receive bytes ahead, so its socket must not be passed on.
+    /// Like [`Link::open`], but asks the kernel only for the address family. So the buffer sizes are 0, and the peer is
+    /// unknown.
+    ///
+    /// For [`Arm::Redirect`] the family is unknown, too. The process that moves the connection would answer the call,
+    /// and it would report the family with which the socket was opened.
+    ///
+    /// The link may receive bytes ahead, so its socket must not be passed on.
     ///
     /// # Errors
     /// As [`Link::open`].
@@ -138,7 +141,7 @@ impl Link {
         Ok(())
     }
 
-    /// Replaces the time limit of a whole answer by a limit for each receive, as measured requests need it.
+    /// Replaces the time limit of a whole answer with a limit for each receive. Measured requests need this.
     pub(crate) fn wait_for_each(&mut self) {
         self.raw.patience = None;
     }
@@ -156,7 +159,7 @@ impl Link {
 
     /// Sends `goodbye`, closes this end, and waits until the peer has closed its end.
     ///
-    /// The end that closes first stays in `TIME_WAIT`; here this is our end.
+    /// The end that closes first stays in `TIME_WAIT`. Here our end closes first.
     ///
     /// # Errors
     /// [`WireError::Timeout`] if the peer does not close; [`WireError::Malformed`] if it keeps on sending.

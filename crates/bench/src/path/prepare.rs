@@ -49,8 +49,8 @@ impl Conversation {
     /// `place` says where the statement comes from, for error messages.
     ///
     /// # Errors
-    /// [`PathError::Refused`] if the server refuses the statement and `place` is known; [`PathError::Protocol`] in
-    /// other cases, also if the protocol has no SQL.
+    /// [`PathError::Refused`] if the server refuses the statement and `place` is known. [`PathError::Protocol`] in all
+    /// other cases, for example if the protocol has no SQL.
     pub fn statement(&mut self, sql: &str, sent: Sent, place: Option<&str>) -> Result<Box<dyn Statement>, PathError> {
         let prepared: Result<Box<dyn Statement>, WireError> = match &mut self.connection {
             ProtocolConnection::Mysql(it) => it.statement(sql, sent).map(|it| Box::new(it) as _),

@@ -1,4 +1,5 @@
-//! Compares a connection's own facts, and the server's view of it, with the properties of its arm.
+//! Compares a connection with the properties of its arm. The data are the connection's own facts and the server's view
+//! of the connection.
 
 use std::net::SocketAddr;
 
@@ -23,10 +24,14 @@ pub struct Proof {
 
 /// Proves one connection.
 ///
-/// The server's view must come from a connection of the baseline arm: if the server lists a connection of the other
-/// arm, with our own local port, then that connection ends in the same server. If each arm has a separate process
-/// (memcached), each process has its own view, and their identities are compared instead. Behind a port proxy the
-/// server sees the proxy's connection; `relayed`, which comes from [`relayed_by`], lists all connections of the proxy.
+/// The server's view must come from a connection of the baseline arm. If this view lists a connection of the other arm,
+/// with our own local port, then that connection ends in the same server.
+///
+/// With memcached, each arm has a separate process, and each process has its own view. In that case the identities of
+/// the two processes are compared.
+///
+/// Behind a port proxy the server sees the proxy's connection; `relayed`, which comes from [`relayed_by`], lists all
+/// connections of the proxy.
 ///
 /// [`relayed_by`]: crate::path::relayed_by
 ///

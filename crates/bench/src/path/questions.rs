@@ -10,9 +10,9 @@ use crate::path::error::ASK;
 use crate::path::{Conversation, PathError};
 
 impl Conversation {
-    /// Returns the rows of a query's answer, each of which must have `N` columns. On PostgreSQL, names always mean the
-    /// server's own objects, even if users have made objects of the same name, because looptax may be logged in as an
-    /// administrator.
+    /// Returns the rows of a query's answer; each row must have `N` columns. On PostgreSQL, names always mean the
+    /// server's own objects, never objects of the same name that users have made. This is needed because looptax may be
+    /// logged in as an administrator.
     ///
     /// # Errors
     /// The server's refusal; [`WireError::Malformed`] for any other answer; [`WireError::Unsupported`] if the protocol
@@ -22,8 +22,8 @@ impl Conversation {
         table(self.title(), rows)
     }
 
-    /// Like [`Self::rows`], but names are resolved in the session's own search path. For the user's tables, and for a
-    /// pooler's console, which has no search path.
+    /// Like [`Self::rows`], but names are resolved in the session's own search path. Meant for queries of the user's
+    /// tables, and for a pooler's console, which has no search path.
     ///
     /// # Errors
     /// As [`Self::rows`].

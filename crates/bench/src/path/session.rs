@@ -1,5 +1,5 @@
-//! A session: a connection that runs a workload for a while and is then closed, as connections of pools and recycled
-//! workers are.
+//! A session: a connection that runs a workload for a while and is then closed. Pools and recycled workers use their
+//! connections in this way.
 //!
 //! A one-shot client of the load engine holds a session, and opens another session when the first session has sent all
 //! its requests; each step blocks. Only the cheapest proof is made: see [`crate::path::OneShot`].
@@ -29,7 +29,7 @@ impl Session {
     /// Connects, logs in and prepares the workload.
     ///
     /// # Errors
-    /// The errors of connecting and logging in as in [`OneShot::run`], and those of
+    /// The errors of [`OneShot::run`] that concern connecting and logging in, and the errors of
     /// [`crate::path::Conversation::codec`].
     pub fn open(one_shot: &OneShot, workload: &Workload, sending: Sending) -> Result<Self, PathError> {
         let mut conversation = one_shot.begin()?;

@@ -38,7 +38,8 @@ pub struct Storm<'a> {
     pub blocks: bool,
     /// Pauses before further attempts after EAGAIN; after the last of them the connect fails.
     pub pauses: Vec<Duration>,
-    /// Whether a connect makes no further attempt once the clock shows a later second than at its first attempt.
+    /// Whether attempts end with the second in which they began. If the clock then shows a later second than at the
+    /// first attempt, the connect fails without a further attempt.
     pub ends_with_second: bool,
     /// Time limit for a connect over TCP.
     pub limit: Option<Duration>,

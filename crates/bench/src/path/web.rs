@@ -38,8 +38,8 @@ pub struct WebPage {
 }
 
 impl WebAddress {
-    /// Connects; no single wait is longer than `limit`, neither for the connection nor for bytes in either direction. A
-    /// signal ends each wait.
+    /// Connects. `limit` applies to each single wait: the wait for the connection, and each wait to send or to receive
+    /// bytes. A signal ends each wait.
     ///
     /// # Errors
     /// Any error of the system. TLS errors come with the first bytes, as [`io::ErrorKind::InvalidData`].
@@ -124,7 +124,7 @@ impl WebPage {
     }
 }
 
-/// Returns the address of a host, if the host is this machine, as `localhost` always is.
+/// Returns the address of a host, if the host is this machine. The host `localhost` is always this machine.
 fn own_ip(host: &Host<&str>, resolve: Resolve<'_>) -> Option<IpAddr> {
     match host {
         Host::Domain("localhost") => Some(Ipv4Addr::LOCALHOST.into()),

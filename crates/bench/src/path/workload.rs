@@ -27,7 +27,7 @@ pub enum Workload {
     },
     /// A statement that returns 120 bytes and reads no table; Redis and memcached: GET of a missing key; `MongoDB`: `ping`.
     Ping,
-    /// One row of a table that the server itself keeps, found by its key: see [`system_row`].
+    /// One row of a table that the server itself keeps. The row is found by its key: see [`system_row`].
     SystemRow {
         sql: &'static str,
     },

@@ -15,8 +15,8 @@ const MOST_REQUESTS_PER_S: f64 = 2_000_000.0;
 const LAGS_SPARE: usize = 1_000;
 
 impl Requests<'_> {
-    /// Returns the number of client threads: one per connection or, for the event client, one per core (also under
-    /// `free`). If only one side is an event client, both sides get as many threads as the other side needs.
+    /// Returns the number of client threads. If both sides are event clients, there is one thread per core, also under
+    /// `free`. Otherwise there is one thread per connection.
     pub(super) fn n_threads(&self, contrast_idx: usize) -> usize {
         let is_event = self.plan.contrasts[contrast_idx].sides.iter().all(|side| side.client == ClientModel::Event);
         // Under `same`, a single server thread and its clients share one core, so one event loop has all connections.
@@ -44,7 +44,7 @@ impl Requests<'_> {
         let seconds = shape.slice.as_secs_f64() * order.n_slices as f64 / 2.0;
         let n_samples = (seconds * MOST_REQUESTS_PER_S / n_threads.div_ceil(2) as f64) as usize;
         let n_connections = self.plan.course.connections.div_ceil(n_threads);
-        // Requests in guards are recorded, too; they are at most as many as the counted requests.
+        // Requests in guards are recorded, too. There are at most as many of them as there are counted requests.
         let n_lags = match self.plan.pacing {
             Pacing::Open(open) => (2.0 * seconds * open.rate_per_s / n_threads as f64) as usize + LAGS_SPARE,
             Pacing::Closed { .. } => 0,

@@ -41,7 +41,8 @@ impl Running {
         [raw.client_cores, raw.server_cores] = self.map.by_connection();
         raw.follows = self.ends.follows();
         measured.n_primed = self.n_primed;
-        // Copied into buffers of exactly the right size, because they are kept until the run is over.
+        // The samples are copied into vectors of exactly the right size, because they stay in memory until the run is
+        // over.
         let raw = &measured.raw;
         let counts = |idx: &usize| raw.is_in_place(&raw.slices[*idx]);
         let of_side = |side: usize| (0..specs.len()).filter(move |idx| specs[*idx].side.idx() == side).filter(counts);
@@ -54,8 +55,7 @@ impl Running {
     }
 }
 
-/// Makes a slice with a single whole request exactly as long as the answer took, so that nothing is drained after its
-/// end.
+/// Makes a slice with a single whole request end together with the answer, so that the slice has no time for draining.
 fn end_with_answer(slice: &mut Slice) {
     slice.active_ns = slice.latency_sum_ns;
     slice.drain_ns = 0;

@@ -68,8 +68,8 @@ pub(crate) struct Requests<'a> {
 
 /// An epoch whose client threads run.
 struct Running {
-    /// Declared before the connections, so that it is dropped first and the threads get their cores back before the
-    /// connections close.
+    /// Declared before the connections, because the first field is dropped first. So the threads get their cores back
+    /// before the connections close.
     held: Held,
     contrast_idx: usize,
     shape: Shape,
@@ -268,8 +268,8 @@ impl SliceSource for Requests<'_> {
     }
 }
 
-/// Pins helpers that belong on the server's cores to the server's core, or to all cores if the server's threads use
-/// several.
+/// Pins the helpers that are to run with the server. They get the server's core, or all cores if the server's threads
+/// use several.
 fn pin_helpers(helpers: [Option<Helper>; 2], map: &CoreMap, cores: &[usize]) -> Result<(), BenchError> {
     let first = map.server.first().copied().flatten();
     let core = first.filter(|first| map.server.iter().all(|it| *it == Some(*first)));

@@ -111,7 +111,8 @@ impl Ends {
 }
 
 impl Look {
-    /// Returns the seats of a slice from two observations: this one, and `later`.
+    /// Returns the seats of a slice from the observation before the slice (`self`) and the observation after it
+    /// (`later`).
     pub(super) fn until(&self, later: &Self) -> Seats {
         Seats {
             same: self.n_same + later.n_same,

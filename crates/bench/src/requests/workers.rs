@@ -1,4 +1,4 @@
-//! The client threads of an epoch: starts them from their origins, ends them, and takes their memory back.
+//! Starts the client threads of an epoch from their origins, ends the threads, and takes their memory back.
 
 use std::io;
 use std::sync::{Arc, mpsc};

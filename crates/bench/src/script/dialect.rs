@@ -5,6 +5,6 @@
 pub enum Dialect {
     /// Has `E''`, `$tag$`, nested comments, `::` casts and `$1`.
     Postgres,
-    /// Has backslashes and backticks in quotes, `#` comments and `?`. Also for MariaDB.
+    /// Has quotes with backslash escapes, names in backticks, `#` comments and `?`. Also used for MariaDB.
     Mysql,
 }

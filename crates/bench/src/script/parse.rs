@@ -68,7 +68,7 @@ impl Script {
     /// Checks that the script uses no pipeline, which only PostgreSQL's extended protocol supports.
     ///
     /// # Errors
-    /// For the first pipeline command, with the caller's reason: `MySQL has no pipelines`.
+    /// The first pipeline command, with its place and the caller's reason: `MySQL has no pipelines`.
     pub fn without_pipeline(&self, because: &str) -> Result<(), ScriptError> {
         for instruction in &self.instructions {
             let command = match instruction.kind {

@@ -55,7 +55,7 @@ impl Session {
         Self { set, variables, next: None, script_idx: 0, is_pipeline: false }
     }
 
-    /// Runs up to the next action of the caller. `random` returns 64 random bits per call.
+    /// Runs the script until the caller has to act, and returns that action. `random` returns 64 random bits per call.
     ///
     /// # Errors
     /// A [`RunError`] with the place in the script. The transaction is then abandoned, its variables keep their values,
@@ -79,7 +79,7 @@ impl Session {
         self.is_pipeline = false;
     }
 
-    /// Returns the index in the set of the script whose transaction runs, or ran last.
+    /// Returns the index that the current script has in the set. It is the script whose transaction runs, or ran last.
     pub fn script_idx(&self) -> usize {
         self.script_idx
     }

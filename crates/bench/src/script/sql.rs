@@ -148,8 +148,8 @@ impl<'a, 's> Scanner<'a, 's> {
         self.at += first.len_utf8();
     }
 
-    /// Returns whether a line comment starts here: `--`, which in MySQL must be followed by white space because `5--1`
-    /// is a subtraction, or MySQL's `#`.
+    /// Returns whether a line comment starts here. A line comment starts with `--` or, in MySQL, also with `#`. In
+    /// MySQL, white space must follow `--`, because `5--1` is a subtraction.
     fn is_line_comment(&self) -> bool {
         let rest = self.rest();
         let Some(behind) = rest.strip_prefix("--") else {

@@ -1,4 +1,4 @@
-//! Names: the variables of a script, and the script's own name and text.
+//! The names of variables, and a script's own name and text.
 //!
 //! After parsing, a variable is identified by its index; names are used again only in messages.
 

@@ -134,7 +134,7 @@ fn write_double(double: f64, out: &mut Vec<u8>) {
     write_digits(&digits[..n_digits], exponent, out);
 }
 
-/// Writes `digits`, which have their decimal point after the first digit, times ten to the power of `exponent`.
+/// Writes the number `digits` × 10^`exponent`. The decimal point in `digits` is after the first digit.
 fn write_digits(digits: &[u8], exponent: i32, out: &mut Vec<u8>) {
     if !(-4..DOUBLE_DIGITS).contains(&exponent) {
         let (first, rest) = digits.split_at(1);

@@ -51,7 +51,8 @@ impl Zipfian {
     /// Draws a rank from 1 to the number of ranks. `random` returns 64 random bits per call.
     ///
     /// # Cost
-    /// Up to three power functions and two calls of `random` per try, and nearly always one try; no allocation.
+    /// One try takes up to three power functions and two calls of `random`. Nearly always one try is enough. No
+    /// allocation.
     pub fn sample(&self, random: &mut dyn FnMut() -> u64) -> u64 {
         let rank = self.inner.sample(&mut Bits(random)) as u64;
         // The result can be one unit in the last place above the last rank.

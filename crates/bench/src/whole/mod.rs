@@ -50,8 +50,8 @@ pub trait Watcher {
         Sight::default()
     }
 
-    /// Returns what is wrong with a run on `side` in which `seen` was observed, after earlier runs in which `before`
-    /// was observed.
+    /// Returns what is wrong with a run on `side`. looptax observed `seen` during this run, and `before` during the
+    /// earlier runs.
     fn objection(&self, _side: Side, _seen: Sight, _before: Sightings) -> Option<String> {
         None
     }

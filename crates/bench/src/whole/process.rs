@@ -25,8 +25,8 @@ use crate::sys::{self, ChildUsage};
 const STOP_CHECK: Duration = Duration::from_millis(100);
 /// How long a command may take to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
-/// A warm-up run is first inspected after this time, then whenever its age has grown by a tenth, but not more often
-/// than at this interval.
+/// A warm-up run is first inspected after this time. It is inspected again each time its age has grown by a tenth, but
+/// at least this time passes between two inspections.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 
 /// When to inspect a run's connections.

@@ -27,7 +27,7 @@ pub(crate) struct FindArgs {
     pub(crate) verbose: bool,
     /// Measure what a request over TCP costs here (ten seconds).
     ///
-    /// The figure comes from the built-in echo server; find uses it to estimate the lost CPU time.
+    /// The figure comes from the built-in echo server. looptax uses this figure to estimate the lost CPU time.
     #[arg(long)]
     pub(crate) measure: bool,
     /// Wait if another looptax measures on this machine.

@@ -1,7 +1,8 @@
 //! The levels of help: `-h` shows the main options, `--help` all options with one line each, and `help` all options
 //! with their long texts. The list of commands is divided into groups.
 //!
-//! The doc comment of an option is its short and its long help; `-h` leaves out options with `hide_short_help`.
+//! The doc comment of an option contains both its short help and its long help. `-h` leaves out options with
+//! `hide_short_help`.
 
 use std::fmt::Write as _;
 

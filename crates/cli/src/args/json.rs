@@ -34,7 +34,8 @@ impl JsonArgs {
     }
 }
 
-/// Returns the word after `--json` if it was probably meant as the file for JSON, as earlier versions accepted it.
+/// Returns the word after `--json` if it was probably meant as the file for JSON. Earlier versions accepted the file as
+/// a separate word.
 pub(super) fn file_behind(words: &[String]) -> Option<&str> {
     let options = words.iter().take_while(|it| *it != "--");
     let at = { options }.position(|it| it == "--json")?;

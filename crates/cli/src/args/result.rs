@@ -1,4 +1,4 @@
-//! Options for the result, of every command that measures: which files to write, and what to print.
+//! The options that every measuring command has for its result: which files to write, and what to print.
 
 use std::path::PathBuf;
 

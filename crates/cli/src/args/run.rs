@@ -17,7 +17,7 @@ pub(crate) struct MovingArgs {
     /// Move connections from ADDRESS to SOCKET, and no others.
     ///
     /// For example 127.0.0.1:3306=/run/mysqld/mysqld.sock, or `[::1]:5432=@name` for an abstract socket. looptax then
-    /// does not search for servers, and does not check whether both lead to the same server.
+    /// does not search for servers, and does not check whether ADDRESS and SOCKET lead to the same server.
     #[arg(long, value_name = "ADDRESS=SOCKET")]
     pub(crate) map: Vec<String>,
     /// Move this address too, in addition to those that looptax finds.

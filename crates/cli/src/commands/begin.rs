@@ -74,7 +74,7 @@ fn turn(
 /// Whether the stop file exists.
 ///
 /// # Errors
-/// If this cannot be determined, or if another user made the file.
+/// If looptax cannot find out whether the file exists, or if another user made the file.
 pub(crate) fn is_stopped_by(file: &Path) -> Result<bool, Failure> {
     own::has_file(file).map_err(|error| {
         Failure::usage(

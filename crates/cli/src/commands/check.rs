@@ -131,8 +131,8 @@ fn connections(checked: Checked) -> Vec<CheckedConnection> {
     }
 }
 
-/// Checks the connections in several files: in each file that the user named, and in the files of a folder that contain
-/// a connection.
+/// Checks the connections in several files. These are the files that the user named, and, for each folder that the user
+/// named, the files in it that contain a connection.
 fn of_files(files: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let survey = survey(None);
     let mut all: Vec<CheckedConnection> = Vec::new();
@@ -225,8 +225,8 @@ fn show(
     Ok(code(&verdicts))
 }
 
-/// If the caller named no client, returns a line that names the user with whose rights looptax checked: root can reach
-/// more than an application may.
+/// If the caller named no client, returns a line that names the user whose rights looptax used for the check. If this
+/// user is root, an application may reach less.
 fn for_whom(client: &Client, terminal: Terminal) -> String {
     if client.is_named() {
         return String::new();
@@ -267,8 +267,8 @@ fn switched_by(file: &Path, args: &CheckArgs) -> String {
     format!("  next  {command}   shows the lines; if you agree, looptax writes the lines and proves the move\n")
 }
 
-/// Returns the exit code for "no" if a connection would not work, otherwise the exit code for "not known" if one is
-/// undecided.
+/// Returns the exit code for "no" if a connection would not work. Otherwise returns the exit code for "not known" if a
+/// connection is undecided.
 fn code(verdicts: &[SwitchVerdict]) -> Exit {
     let is_no = |it: &SwitchVerdict| matches!(it, SwitchVerdict::WouldNotWork | SwitchVerdict::NobodyThere);
     if verdicts.iter().any(is_no) {

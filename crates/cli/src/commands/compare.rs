@@ -83,7 +83,7 @@ pub(crate) fn measure(
     if is_open {
         require_listeners(settings)?;
     }
-    // The user has to see the plan before the question, so it is printed even if quiet.
+    // The user has to see the plan before the question, so looptax prints the plan even with `--quiet`.
     terminal.words_for(is_open, &format!("{}\n", parts.text()));
     if is_open && !terminal::agrees("Measure the running server as planned?") {
         return Err(Failure::usage(

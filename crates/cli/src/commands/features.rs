@@ -1,5 +1,5 @@
-//! `--version --verbose`: tries once each feature of this machine's kernel that looptax uses, and prints what each
-//! missing feature means for looptax.
+//! `--version --verbose`: tries each kernel feature that looptax uses, to see whether this machine has it. Prints what
+//! each missing feature means for looptax.
 //!
 //! The list is meant for old kernels and for bug reports; it does not depend on the kernel's version number. The last
 //! trial moves this process into separate namespaces, so this process must do nothing after that trial.

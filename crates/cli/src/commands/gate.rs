@@ -27,7 +27,7 @@ enum Answer {
 enum Limit {
     /// Limit of the throughput that the arm loses, in percent of the baseline's throughput.
     Tax(f64),
-    /// Limit of the additional time for a page, in percent of the time over the baseline.
+    /// Limit of the additional time for a page, in percent of the time that the page takes over the baseline.
     PageTime(f64),
 }
 

@@ -53,7 +53,8 @@ pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure
     doing.switch(&file)
 }
 
-/// Returns the file in the working folder of a process that names a connection, if there is only one such file.
+/// Returns the file that names a connection, from the working folder of the process. Fails if the folder has no such
+/// file or several.
 fn file_of(pid: u32) -> Result<PathBuf, Failure> {
     if looptax_host::discover::process(pid).is_none() {
         return Err(Failure::usage(

@@ -1,7 +1,7 @@
 //! Receives into a buffer that all connections of a thread share, so that it stays in the cache.
 //!
-//! A connection with an incomplete answer keeps the shared buffer, and the thread uses the connection's own buffer
-//! until more of that answer arrives.
+//! A connection with an incomplete answer keeps the shared buffer. Until more of that answer arrives, the thread uses
+//! the connection's own buffer for the other connections.
 
 use std::mem::swap;
 
@@ -23,10 +23,11 @@ pub(crate) enum Received {
 }
 
 impl Connection {
-    /// Receives once. If the request consists of several messages, this sends the next one.
+    /// Receives once. If the request consists of several messages, and the answer to one of them is complete, also
+    /// sends the next message.
     ///
     /// # Cost
-    /// One system call; the buffer grows only for an answer longer than all before.
+    /// One system call. The buffer grows only if an answer is longer than all earlier answers.
     #[inline]
     pub(crate) fn receive(
         &mut self,
@@ -82,7 +83,8 @@ impl Connection {
         }
     }
 
-    /// Accepts `n` bytes just received; true if the request is answered, and the answer is complete and right.
+    /// Accepts `n` bytes just received. Returns true if they complete the last answer of the request, and that answer
+    /// is right.
     #[inline]
     fn accept(&mut self, room: &mut Vec<u8>, n: usize, tally: &mut Tally) -> Result<bool, LoadError> {
         // Count the bytes of the answer, not the bytes of the TLS records that carry it.
@@ -139,7 +141,7 @@ impl Connection {
     /// Drops the first `n_bytes` bytes of what was received.
     #[inline]
     fn give_up(&mut self, room: &mut [u8], n_bytes: usize) {
-        // Nearly always all bytes or none are dropped, so nothing has to be moved.
+        // Nearly always, either all bytes are dropped or no bytes are; in both cases no bytes have to be moved.
         if n_bytes > 0 && n_bytes < self.n_received {
             room.copy_within(n_bytes..self.n_received, 0);
         }

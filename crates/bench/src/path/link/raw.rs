@@ -39,7 +39,7 @@ enum GivenUp {
     Stopped,
 }
 
-/// A receive buffer as client libraries have it: set-up messages are small, and several arrive together.
+/// A receive buffer like those of client libraries. Set-up messages are small, so one receive takes several of them.
 #[derive(Debug)]
 struct Ahead {
     bytes: Vec<u8>,

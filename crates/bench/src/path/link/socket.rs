@@ -66,12 +66,12 @@ pub(crate) fn connect_tcp(address: SocketAddr, limit: Duration) -> io::Result<Ow
     Ok(fd)
 }
 
-/// Repeats connect until the connection is complete, even if a part of the wait is over or a signal arrives: another
-/// call continues the same attempt.
+/// Repeats connect until the connection is complete. A signal, or the end of a part of the wait, does not end the
+/// attempt, because another call of connect continues it.
 ///
 /// # Source
-/// connect(2) and socket(7), `SO_SNDTIMEO`: a blocking connect whose time is over fails with `EINPROGRESS`, and the
-/// next call with `EALREADY`; on a Unix socket with `EAGAIN`.
+/// connect(2) and socket(7), `SO_SNDTIMEO`. If the time of a blocking connect is over, the call fails with
+/// `EINPROGRESS`, and the next call fails with `EALREADY`. On a Unix socket the call fails with `EAGAIN`.
 fn connect_whole(fd: &OwnedFd, address: &impl SocketAddrArg, limit: Duration) -> io::Result<()> {
     let mut is_begun = false;
     let connect = || match rustix::net::connect(fd, address) {

@@ -1,17 +1,18 @@
 //! looptax's own network namespaces: one represents the container, the others its hosts.
 //!
-//! Nothing outside of these namespaces is changed: the interfaces, addresses and rules are in namespaces that have no
-//! name, and they disappear with the last process in them, however that process ended. The process that calls
-//! [`Network::enter`] moves into the container; so the servers that it starts are in the container, and loopback is the
-//! container's. A thread that opens connections as the host would calls [`Network::move_to_host`].
+//! Nothing outside of these namespaces is changed. The interfaces, addresses and rules are in namespaces that have no
+//! name. They disappear when the last process in these namespaces ends, for whatever reason.
+//!
+//! The process that calls [`Network::enter`] moves into the container. The servers that it starts are in the container,
+//! too, and they use the container's loopback. To open connections from a host, a thread calls
+//! [`Network::move_to_host`].
 //!
 //! ```text
 //! host:  bridge 10.77.0.1 ── veth ── container: 10.77.0.2, servers
 //! nat:   bridge 10.78.0.1 ── veth ── container: 10.78.0.2
 //! ```
 //!
-//! Address translation has a separate host, because its rules make the kernel track every connection of their
-//! namespace.
+//! Address translation has a separate host, because with its rules the kernel tracks every connection in the namespace.
 
 mod nat;
 mod netlink;
@@ -99,8 +100,8 @@ impl Network {
     /// numbers. So call it while the process has only one thread.
     ///
     /// # Errors
-    /// [`NetworkError`] with the step that failed. The process is then in its earlier namespace or, if it cannot go
-    /// back without root rights, in a new namespace that has loopback.
+    /// [`NetworkError`] with the step that failed. The process is then in its earlier namespace. Without root rights it
+    /// may be unable to go back; it is then in a new namespace that has loopback.
     pub fn enter(hosts: &[Host]) -> Result<Self, NetworkError> {
         let before = own_namespace().map_err(failed("find our network namespace"))?;
         get_right()?;

@@ -44,8 +44,8 @@ impl Network {
     }
 }
 
-/// Passes the needed capability on to `nft`. In a user namespace this process keeps its user, which is not root, so it
-/// would lose its capabilities at exec.
+/// Passes the needed capability on to `nft`. Otherwise `nft` would run without capabilities in a user namespace,
+/// because the process keeps its user there, and this user is not root.
 fn keep_right() -> io::Result<()> {
     let right = CapabilitySet::NET_ADMIN;
     let mut sets = capabilities(None)?;

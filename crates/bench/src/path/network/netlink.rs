@@ -92,7 +92,7 @@ impl Netlink {
         self.socket.send(&bytes, 0)?;
         let mut answer = Vec::with_capacity(ANSWER_BYTES);
         self.socket.recv(&mut answer, 0)?;
-        // The library could parse the answer itself, but that code knows all messages and would be a large part of a
+        // The library could parse the answer, too. But its parser knows all messages, and would be a large part of a
         // small program.
         let answer = NetlinkBuffer::new_checked(&answer).map_err(io::Error::other)?;
         if answer.message_type() != NLMSG_ERROR {

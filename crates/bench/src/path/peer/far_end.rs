@@ -3,7 +3,7 @@
 //! For a Unix socket, this is the account of the process that called `listen`. For TCP, it is the account of the
 //! process that accepted the connection or, before that, of the process that listens. looptax queries the listener
 //! first, because the listener exists as long as the connection waits to be accepted. In the reverse order, a process
-//! could accept the connection between the two queries, and another process could replace the listener by its own.
+//! could accept the connection between the two queries, and another process could then listen at its address.
 
 use std::net::{SocketAddr, UdpSocket};
 use std::os::fd::{AsFd, BorrowedFd};

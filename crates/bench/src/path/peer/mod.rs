@@ -116,8 +116,7 @@ fn decide(
     }
 }
 
-/// Returns whether no part of a login is sent, because the protocol has no login or because user and password are
-/// empty.
+/// Returns whether the login sends nothing: the protocol has no login, or user and password are empty.
 fn says_nothing(protocol: Protocol, login: &Login) -> bool {
     match protocol {
         Protocol::Mysql | Protocol::Postgres => false,

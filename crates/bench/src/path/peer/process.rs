@@ -1,4 +1,4 @@
-//! Finds out which program the listening process of an account runs, by the program's name.
+//! Finds out whether the listening process of an account is a server, by the name of the process's program.
 //!
 //! For a person's process the name proves nothing, so names are checked only for the system's accounts.
 
@@ -19,8 +19,8 @@ const POOLERS: [(&str, Protocol); 3] =
 /// The account of servers that do not have a separate one, and of many other programs.
 const ANYBODY: &str = "nobody";
 
-/// Sockets that belong to a server, as earlier checks found. While a socket is open the kernel does not reuse its inode
-/// number, so the same number means the same socket.
+/// Sockets that belong to a server. Earlier checks found them. While a socket is open, the kernel does not reuse its
+/// inode number, so the same number means the same socket.
 static KNOWN: Mutex<Vec<(u64, Protocol)>> = Mutex::new(Vec::new());
 
 /// Returns the kind of process with this pid.

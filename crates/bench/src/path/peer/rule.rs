@@ -1,4 +1,5 @@
-//! Whether the process at the other end may receive a login: only the rule, which does not inspect the machine.
+//! Decides whether the process at the other end may receive a login. This file contains only the rule, and does not
+//! inspect the machine.
 //!
 //! looptax does not log in to a process under an account of this machine that may be a person's. Even if the password
 //! itself is not sent, that process could relay the login to the true server, or guess the password from the exchange.
@@ -27,7 +28,7 @@ pub(super) enum FarEnd {
 /// The kind of process that the account runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Process {
-    /// The name of its program is that of a server of this protocol.
+    /// The program of this process has the name of a server of this protocol.
     Server,
     Other,
     /// No process of the account is visible: its processes are in another container, or hidden from us.

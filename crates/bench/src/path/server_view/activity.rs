@@ -1,5 +1,5 @@
-//! A server's figures about a user's connections other than ours: those that are logged in now, and how many
-//! connections there have been so far.
+//! A server's figures about the connections of a user, without our own connections: which of them are open now, and how
+//! many there have been so far.
 
 use looptax_wire::WireError;
 use looptax_wire::redis::Connection;

@@ -11,7 +11,8 @@ use looptax_host::processes::{n_turns, threads};
 
 use crate::path::Conversation;
 
-/// Number of queries in each round. Another thread may sleep as often by chance in one round, but hardly in all three.
+/// Number of queries in each round. In one round another thread may sleep equally often by chance. It is unlikely that
+/// this happens in all three rounds.
 const ROUNDS: [u64; 3] = [23, 41, 16];
 /// Number of attempts. One may not be enough: other processes on the machine may preempt the thread, which then seems
 /// to sleep more often.
@@ -54,10 +55,11 @@ impl Conversation {
     }
 }
 
-/// Returns whether a thread that got a core `more` times may have answered `n` queries. The thread may have received
-/// some queries without sleeping; and if it shares a core with the client, it may have to wait for the client in the
-/// middle of each answer. The thread that answers always passes this test, so if only one thread passes, that thread
-/// answers.
+/// Returns whether a thread may have answered `n` queries, while it got a core `more` times. `more` may be less than
+/// `n`, because the thread may have received some queries without sleeping. `more` may be greater than `n`, because a
+/// thread that shares a core with the client may have to wait for the client in the middle of each answer.
+///
+/// The thread that answers always passes this test. So if only one thread passes, that thread answers.
 fn is_near(more: u64, n: u64) -> bool {
     (n - n / 4..=2 * n + 4).contains(&more)
 }

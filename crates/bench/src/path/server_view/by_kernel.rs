@@ -1,4 +1,5 @@
-//! The kernel's view of connections to a server that does not report them: which process has accepted each connection.
+//! For servers that do not report their connections, this view comes from the kernel. It shows which process has
+//! accepted each connection.
 
 use std::net::SocketAddr;
 
@@ -10,9 +11,11 @@ use crate::path::sighting::family_of;
 use crate::path::{Conversation, Endpoint, relayed_by};
 
 impl ServerView {
-    /// Returns the view of the process that listens on the socket of one of the `conversations`, or else of the process
-    /// `listener`. The view lists the TCP connections whose other end is held by that process or by a process that it
-    /// has started. `None` if looptax may not inspect the process.
+    /// Returns the view of the process that listens: the TCP connections whose other end is held by that process, or by
+    /// a process that it has started. `None` if looptax may not inspect the process.
+    ///
+    /// The process that listens is the peer of one of the `conversations` over the socket. If there is no such peer, it
+    /// is the process `listener`.
     pub fn by_kernel<'a>(
         conversations: impl Iterator<Item = &'a Conversation> + Clone,
         listener: Option<u32>,

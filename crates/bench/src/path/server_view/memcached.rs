@@ -85,7 +85,7 @@ fn client(name: &str, value: &str) -> Option<SocketAddr> {
     is_tcp.then(|| address.parse().ok()).flatten()
 }
 
-/// Returns the only thread with the name [`WORKER`]; `None` if there are several or no such threads.
+/// Returns the only thread with the name [`WORKER`]; `None` if no thread or several threads have this name.
 fn worker_of(pid: u32) -> Option<u32> {
     let tasks = kernel::names(format!("/proc/{pid}/task")).ok()?;
     let mut workers = tasks.filter_map(|task| {

@@ -10,7 +10,8 @@ use crate::path::conversation::ProtocolConnection;
 use crate::path::error::ASK_CONNECTIONS;
 use crate::path::{Conversation, PathError};
 
-/// Facts about a server before a restart; `None` if the server does not report them, or not to this account.
+/// Facts about a server before a restart. A fact is `None` if the server does not report it, or does not report it to
+/// this account.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct BeforeRestart {
     /// The configuration file that the server was started with, under the path that the server sees.
@@ -109,8 +110,8 @@ fn setting(connection: &mut looptax_wire::redis::Connection<crate::path::Link>, 
     }
 }
 
-/// Returns whether Redis takes a snapshot when SIGTERM ends it. It does if it takes snapshots by itself, unless
-/// `on_sigterm` sets something else.
+/// Returns whether Redis takes a snapshot when SIGTERM ends it. By default, Redis does this if `points` is not empty,
+/// because Redis then also takes snapshots by itself. `on_sigterm` may demand or forbid the snapshot.
 ///
 /// # Source
 /// redis.conf of Redis 7; tested with Redis 7.0 and Valkey 9.1 (2026-11-28) by comparing the keys before and after.

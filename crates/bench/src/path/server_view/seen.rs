@@ -6,7 +6,7 @@ use std::net::SocketAddr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SeenAs {
     Socket,
-    /// A local socket whose listener is the process with this pid, as that process itself reports.
+    /// A local socket on which the process with this pid listens, as this process itself or the kernel reports.
     SocketOf(u32),
     Tcp(SocketAddr),
     /// The server does not report the origin (echo).

@@ -18,7 +18,7 @@ pub struct ServerWork {
     pub n_requests: u64,
     /// The number of requests by which each reading increases `n_requests`.
     pub n_own: u64,
-    /// Time spent in requests by the server's clock, µs; `None` if the server does not report it.
+    /// Time that the server spent in requests, by the server's clock, µs; `None` if the server does not report it.
     pub busy_us: Option<f64>,
 }
 

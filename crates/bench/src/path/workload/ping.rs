@@ -10,8 +10,8 @@ pub(crate) fn ping() -> String {
     format!("SELECT '{}'", "x".repeat(PING_BYTES))
 }
 
-/// Returns the statement of [`crate::path::Workload::SystemRow`], which reads one row, found by its key, of a table
-/// that the server itself keeps.
+/// Returns the statement of [`crate::path::Workload::SystemRow`]. The statement reads one row of a table that the
+/// server itself keeps, and finds the row by its key.
 ///
 /// On PostgreSQL every account may read the table of types. MySQL and MariaDB keep the texts of `HELP` in a table;
 /// accounts with rights on all databases may read it, and it may be empty.

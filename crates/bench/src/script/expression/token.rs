@@ -157,7 +157,7 @@ fn leading(text: &str, is_part: impl Fn(char) -> bool) -> &str {
     text.find(|c| !is_part(c)).map_or(text, |end| &text[..end])
 }
 
-/// Returns the first line feed from `at` on that is not preceded by a continuing backslash.
+/// Returns the first line feed that does not follow a continuing backslash. The search begins at `at`.
 fn command_end(text: &str, at: usize) -> usize {
     let mut from = at;
     while let Some(n_bytes) = text[from..].find('\n') {

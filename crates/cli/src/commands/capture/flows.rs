@@ -112,8 +112,8 @@ impl Flows {
     fn open(&mut self, connection: &Connection) -> io::Result<()> {
         let key = key(connection);
         let other = self.ends.get(&key);
-        // If both ends belong to chosen processes, the connection is known already, by its other side. A new connection
-        // that reuses a TCP address has the same side as the old connection.
+        // If both ends of a connection belong to chosen processes, looptax has already recorded this connection, from
+        // its other side. A new connection that reuses a TCP address has the same side as the old connection.
         let is_other_end = other.is_some_and(|(cookie, side)| *cookie != connection.cookie && *side != connection.side);
         let mut kept = Kept { key: key.clone(), last_ns: connection.ns, flow: None };
         if !is_other_end {

@@ -67,7 +67,7 @@ fn uri(made: Result<Url, ()>, path: &Path) -> Result<String, Failure> {
     Ok(url.to_string())
 }
 
-/// Returns a URI relative to the root; if it is not below the root, returns it unchanged.
+/// Returns the URI relative to the root. A URI that is not below the root is returned unchanged.
 fn below(uri: &str, root: &str) -> String {
     // A colon before the first slash would be mistaken for the end of a URI scheme.
     uri.strip_prefix(root).map_or_else(|| uri.to_owned(), |it| it.replace(':', "%3A"))

@@ -1,5 +1,5 @@
 //! A call of a tool: runs looptax itself as a child, with the tool's command. The text that the child prints becomes
-//! the text of the result, and its JSON the structured result.
+//! the text of the result. The JSON that it prints becomes the structured result.
 
 use std::env;
 use std::process::Command;

@@ -55,7 +55,7 @@ impl Message {
     /// Parses a message from a line.
     ///
     /// # Errors
-    /// The problem, and the id for the answer about it: null if the id is not known.
+    /// The problem, and the message's id, which the answer repeats; null if the id is not known.
     pub(super) fn read(line: &[u8]) -> Result<Self, (Value, Problem)> {
         let message: Value = serde_json::from_slice(line).map_err(|_| (Value::Null, Problem::parse()))?;
         let Value::Object(mut message) = message else {

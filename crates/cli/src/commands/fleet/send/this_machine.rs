@@ -28,7 +28,7 @@ const MOST_VERDICTS: usize = 1_000;
 /// A report, and what to remember once it is kept.
 pub(super) struct Report {
     pub(super) batch: Batch,
-    /// The ids of all records that are reported once this report is kept; `None` if they are not remembered.
+    /// The ids of the records that count as reported after this report is kept; `None` if they are not remembered.
     pub(super) told: Option<HashSet<String>>,
     /// Whether looptax could inspect every process.
     pub(super) sees_all: bool,
@@ -77,8 +77,8 @@ pub(super) fn look(
     Ok(Some(Report { batch, told, sees_all: looked.found.sees_all }))
 }
 
-/// Returns the records to report, the oldest first, and the ids of all records that are reported once this report is
-/// kept.
+/// Returns the records to report, the oldest first, and the ids of all records that count as reported after this report
+/// is kept.
 fn records(which: RecordsWord, spool: &Spool) -> Result<(Vec<Record>, Option<HashSet<String>>), Failure> {
     if which == RecordsWord::None {
         return Ok((Vec::new(), None));
