@@ -18,8 +18,8 @@ const RECORD: &str = "record.json";
 
 /// Returns the folder for everything that looptax keeps of earlier runs; `None` without a home folder.
 ///
-/// looptax trusts the contents of this folder. So a process with more rights than its user does not use a folder that
-/// another user could have made: under `sudo -E` it uses root's own folder.
+/// looptax trusts the contents of this folder. So if looptax has more rights than its user, it does not use a folder
+/// that another user could have made. For example, under `sudo -E` looptax uses root's own folder.
 pub(crate) fn data_folder() -> Option<PathBuf> {
     let named = named_data_folder()?;
     if is_ours_to_believe(&named) {

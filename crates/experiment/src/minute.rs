@@ -1,5 +1,5 @@
-//! The first result for a new user: measures every installed kind of server for as long as fits into half a minute,
-//! over one connection with both ends on one core.
+//! The first result for a new user: measures as many of the installed kinds of server as fit into half a minute, over
+//! one connection with both ends on one core.
 //!
 //! The kinds are measured one after the other, so that no server is started during a measurement; kinds that start
 //! quickly come first. Called if `looptax` is run without arguments.

@@ -16,7 +16,7 @@ use crate::spec::{Experiment, remedies};
 pub struct Asked {
     /// The experiments with their titles; the list has at least one experiment.
     pub all: Vec<(String, Experiment)>,
-    /// The arm that programs use today, if the user wants to know what would help.
+    /// The arm that programs use today; `None` if the user did not ask what would help.
     pub today: Option<String>,
     /// One sentence for each part that does not fit the other parts.
     left_out: Vec<String>,

@@ -38,10 +38,10 @@ pub struct Named<'a> {
     pub path: Option<&'a Path>,
 }
 
-/// Measures, in the same way as `compare`, experiments that differ only in their workloads.
+/// Measures experiments that differ only in their workloads, in the same way as `compare`.
 ///
 /// # Errors
-/// Parts that do not fit together, or a path that cannot be written. Any later failure is returned with the record.
+/// The experiments do not fit together, or the path cannot be written. Any later failure is returned with the record.
 pub fn measured(
     experiments: Vec<Experiment>,
     named: Named<'_>,

@@ -133,7 +133,7 @@ fn row(run: &OneRun, truth: f64) -> InjectedRun {
     }
 }
 
-/// Returns the true θ: ln of the time per request with the delay over the time without the delay.
+/// Returns the true θ: ln(time per request with the delay / time per request without the delay).
 ///
 /// The delay is the time that the busy wait really took, less the time that the same code took for a wait of zero.
 fn truth(epochs: &[MeasuredEpoch]) -> Option<f64> {

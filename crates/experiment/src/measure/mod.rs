@@ -83,7 +83,8 @@ fn scene(target: &Target, case: &Case) -> Scene {
 #[derive(Clone, Copy)]
 struct Loaded<'a> {
     case: &'a Case,
-    /// Requests per second of the slower arm; `None` unless the case's rate is a percentage of this capacity.
+    /// The capacity of the slower arm, in requests per second; `None` unless the case's rate is a percentage of this
+    /// capacity.
     capacity: Option<f64>,
 }
 
@@ -117,7 +118,8 @@ impl Capacities {
     }
 }
 
-/// If the server has ended, adds its end to the failure, because the end explains more than the failure itself.
+/// If the server has ended, adds to the failure how the server ended, because this explains more than the failure
+/// itself.
 pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
     // The connections of a killed process close a moment before its end is visible.
     let ended = (0..LOOKS_AFTER_FAILURE).find_map(|look_idx| {

@@ -1,5 +1,5 @@
-//! The claims of publications and the measurements for them, from the files in `data/`. No other place has figures that
-//! other people published.
+//! The claims of publications and the measurements for them, from the files in `data/`. Only these files have figures
+//! that other people published.
 //!
 //! Figures that a publication shows only in charts are left out. In a pair of numbers, the first number is for a quick
 //! run, the second number for a usual run. A reason may contain names of the comparison's figures in braces.
@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer};
 use super::part::Part;
 use super::programs::on_path;
 
-/// The contents of the files of `data/` that have an article, one article per file.
+/// The contents of those files of `data/` that have the key `article`.
 const FILES: &[&[u8]] = include!(concat!(env!("OUT_DIR"), "/publications.rs"));
 
 static PUBLICATIONS: LazyLock<Vec<Publication>> = LazyLock::new(|| {
@@ -68,7 +68,7 @@ impl Publication {
     }
 }
 
-/// A measurement of a publication besides its steps; each kind has a module.
+/// A measurement that a publication needs in addition to its steps; each kind has a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Extra {

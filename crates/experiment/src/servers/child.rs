@@ -39,7 +39,7 @@ impl<'a> ChildGuard<'a> {
         Self::spawn_as(program, scratch.account(), stop, scratch)
     }
 
-    /// Starts the program as the user of looptax: the program gives up root's rights by itself, or looptax is not root.
+    /// Starts the program as the user of looptax. If looptax is root, the program itself gives up root's rights.
     pub(crate) fn spawn_as_us(program: &Program, stop: StopSignal, scratch: &'a Scratch) -> Result<Self, ServerError> {
         Self::spawn_as(program, None, stop, scratch)
     }

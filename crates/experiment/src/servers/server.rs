@@ -125,10 +125,10 @@ impl PrivateServer {
     /// death signal when the calling thread ends.
     ///
     /// # Errors
-    /// [`ServerError::BinaryMissing`] if it is not installed; [`ServerError::Initialise`], [`ServerError::Exited`] and
-    /// [`ServerError::NotReady`], each with the end of the server's log; [`ServerError::PathTooLong`] and
-    /// [`ServerError::Scratch`] for the folder; [`ServerError::Stopped`] after a signal. Nothing is left behind in any
-    /// case.
+    /// [`ServerError::BinaryMissing`] if no program of this kind is installed; [`ServerError::Initialise`],
+    /// [`ServerError::Exited`] and [`ServerError::NotReady`], each with the end of the server's log;
+    /// [`ServerError::PathTooLong`] and [`ServerError::Scratch`] for the folder; [`ServerError::Stopped`] after a
+    /// signal. Nothing is left behind in any case.
     pub fn start(config: &Config, reaper: &Reaper) -> Result<Self, ServerError> {
         let kind = config.kind;
         let protocol = kind::protocol_of(kind)?;

@@ -123,8 +123,8 @@ fn running(word: &str) -> Result<Running, Failure> {
         socket: socket(&address)?,
         login: Login {
             user: address.user.unwrap_or_default(),
-            // If the server requires a password and neither the URL nor this variable has one, the user is asked for
-            // the password.
+            // If the server requires a password, and neither the URL nor this variable contains a password, the user is
+            // asked for the password.
             password: address
                 .password
                 .unwrap_or_else(|| Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default())),

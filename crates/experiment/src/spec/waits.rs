@@ -1,4 +1,4 @@
-//! How the client waits for replies: in the way of a client model, or as a real client does on each arm.
+//! How the client waits for replies: as a client model prescribes, or as a real client does on each arm.
 
 use std::fmt;
 

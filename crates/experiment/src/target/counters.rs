@@ -51,8 +51,8 @@ impl Counter {
         } else {
             kinds(&target.workload, target.protocol)?
         };
-        // A new session prepares its statements again, and the number of sessions is not counted here, so the growth
-        // could not be predicted.
+        // A new session prepares its statements again, and the number of sessions is not counted here. So looptax
+        // cannot predict by how much the counter grows.
         if matches!(kinds, Kinds::Commits | Kinds::Passed) && target.reconnect_every.is_some() {
             return None;
         }

@@ -118,7 +118,8 @@ impl SliceSource for Pages<'_> {
                 requests: 1,
                 // The time in queries is the published figure, so this time decides how many pages are enough.
                 active_ns: (load.value.query_us * 1e3) as u64,
-                // The CPU time of MariaDB and PHP, so that it does not count as time of other programs.
+                // The CPU time of MariaDB and PHP. It is recorded here so that it does not count as time of other
+                // programs.
                 client_cpu_ns: after_ns.zip(before_ns).map(|(after, before)| after.saturating_sub(before)),
                 ..Slice::default()
             },
@@ -158,7 +159,8 @@ impl Pages<'_> {
         Ok(warm.iter().sum::<u64>() / warm.len().max(1) as u64)
     }
 
-    /// Removes the pages of a contrast's complete epochs from the pages that are kept, and returns them.
+    /// Takes the pages of a contrast's complete epochs out of the pages that are kept, and returns the pages of these
+    /// epochs.
     fn take(&mut self, contrast_idx: usize, run: &ContrastRun) -> LoadedContrast {
         let n_epochs = run.epochs.len();
         let epochs = (0..n_epochs as u64).filter_map(|epoch| self.loads.remove(&(contrast_idx, epoch)));

@@ -1,4 +1,5 @@
-//! A scratch folder that another run has made: whether looptax owns it, which processes run in it, and its removal.
+//! A scratch folder that another run has made. Finds out whether looptax owns the folder and which processes run in it,
+//! and removes the folder.
 //!
 //! The reaper and the sweep know only the path of a folder, so all functions in this file take a path. These functions
 //! remove a folder only if its name, its owner and its lock file are those of a scratch folder of this user, or if only

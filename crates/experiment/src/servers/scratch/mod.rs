@@ -204,7 +204,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Checks the root: an error if some server's configuration could not contain its path without quotes.
+/// Checks the root. Returns an error if the root's path is relative, or if some server's configuration could not
+/// contain the path without quotes.
 fn check_root(root: &Path) -> Result<(), ServerError> {
     let text = root.to_string_lossy();
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
@@ -249,8 +250,8 @@ fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File)
     Err(failed("create a folder in", root)(last))
 }
 
-/// Returns an error if another user could replace folders on the path of the root, and that user has fewer rights than
-/// the caller.
+/// Returns an error if the caller is privileged, and a user without the caller's rights could replace folders on the
+/// path of the root.
 fn refuse_foreign(root: Folder) -> io::Result<Folder> {
     let own = rustix::process::geteuid().as_raw();
     match root.stranger() {

@@ -1,6 +1,7 @@
 //! Requests one of the site's scripts from PHP, and reads the figures at the end of the script's output.
 //!
-//! `php/answer.php` writes the figures. This module does not measure time: the caller takes the time around a request.
+//! `php/answer.php` writes the figures. This module does not measure time: its caller reads the clock before and after
+//! a request.
 
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
