@@ -102,7 +102,7 @@ fn n_held(name: &str) -> usize {
 /// Returns the names that runs hold.
 ///
 /// # Source
-/// unix(7): the last column of `/proc/net/unix` is the name, with `@` before an abstract one.
+/// unix(7): the last column of `/proc/net/unix` is the name, with `@` before an abstract name.
 fn names(name: &str) -> Vec<String> {
     let table = kernel::text("/proc/net/unix").unwrap_or_default();
     let names = table.lines().filter_map(|line| Some(line.split_once(" @")?.1));

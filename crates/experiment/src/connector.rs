@@ -282,7 +282,7 @@ impl<'a> TargetConnector<'a> {
         is_watched
     }
 
-    /// Tells the reaper to forget the threads of the previous epoch, which may use their cores again.
+    /// Tells the reaper to forget the threads of the previous epoch: these threads may use all their cores again.
     fn forget_lent(&mut self) {
         let Some(reaper) = &self.target.reaper else { return };
         for tid in self.lent.drain(..) {

@@ -11,7 +11,7 @@ use looptax_bench::CpuGroup;
 use looptax_host::read;
 use looptax_model::record::Host;
 
-/// Maximum size of a kernel configuration in bytes; real ones have some 300 kB.
+/// Maximum size of a kernel configuration in bytes; real configurations have some 300 kB.
 const MOST_CONFIG: u64 = 4 << 20;
 
 /// The kernel settings (sysctl) that change how loopback TCP behaves.

@@ -117,8 +117,8 @@ impl Minute {
         Some((kind, measured.map_or_else(Step::Failed, |()| Step::Measured)))
     }
 
-    /// Returns the time for the next server: an equal share of the remaining time, after the starts and warm-ups of all
-    /// remaining servers are subtracted; `None` if the measurement no longer fits.
+    /// Returns the time for the next server; `None` if the measurement no longer fits. First the starts and warm-ups of
+    /// all remaining servers are subtracted from the remaining time. Each server then gets an equal share of the rest.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     fn time_for_next(&self) -> Option<Duration> {
         let beside: Duration = self.left.iter().map(|kind| start_of(*kind) + WARM_UP).sum();

@@ -94,8 +94,8 @@ impl Doing<'_> {
         }
         let mut switched = planned::switched(&subject.plan, args);
         switched.prepared = prepared;
-        // The plan has the commands that reload a web server and its upstream. Another application is reloaded by the
-        // command that the caller gives.
+        // The plan has the commands that reload a web server and its upstream. For any other application, the caller
+        // gives the command.
         let is_told_by_plan = !subject.commands.reloads.is_empty();
         if is_told_by_plan {
             switched.proof.reload = Some(subject.commands.texts().join(" && "));

@@ -151,7 +151,7 @@ impl Origin for RedirectArm {
     }
 }
 
-/// Whether an error is the one that system calls return after the supervisor has ended.
+/// Whether this is the error that system calls return after the supervisor has ended.
 ///
 /// # Source
 /// `seccomp(2)`, `SECCOMP_RET_USER_NOTIF`.

@@ -29,7 +29,7 @@ const LONG_SLICE: Duration = Duration::from_millis(500);
 /// Number of rows in the server's table: enough for different keys, and quick to fill.
 const ROWS: u32 = 10_000;
 
-/// The arms that are checked. `redirect` is left out, since its cost does not depend on how quiet the machine is.
+/// The arms that are checked. `redirect` is left out, because its cost does not depend on how quiet the machine is.
 const ARMS: [Arm; 2] = [Arm::Unix, Arm::Tcp];
 
 /// Runs the checks; `None` if interrupted.

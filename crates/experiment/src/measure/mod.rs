@@ -212,8 +212,8 @@ fn time_wait((before, after): (LocalPorts, LocalPorts)) -> record::TimeWait {
     }
 }
 
-/// Returns the server's count of requests together with looptax's count; `None` if an epoch was broken off, because
-/// looptax did not count the requests of that epoch.
+/// Returns the server's count of requests together with looptax's count. If an epoch was broken off, returns `None`,
+/// because looptax did not count the requests of that epoch.
 fn count(
     counter: &Counter,
     target: &Target,

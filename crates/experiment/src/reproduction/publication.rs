@@ -132,7 +132,7 @@ pub(crate) struct StepPlan {
     pub epochs: [u64; 2],
     /// The time limit for measuring, in seconds. When this time is over, the step is ended.
     pub budget_s: [u64; 2],
-    /// The amount of data, from which the number of epochs follows if the user requests a share of the published
+    /// The amount of data. If the user requests a share of the published amount, the number of epochs follows from this
     /// amount.
     pub amount: Option<Amount>,
     /// Reasons why published and measured values may differ, for all claims of the step.
@@ -163,7 +163,7 @@ impl StepPlan {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rows {
     pub published: u64,
-    /// Number of rows if the user requests no share; `None` for the published number.
+    /// Number of rows if the user requests no share. With `None`, the published number is used.
     pub usual: Option<[u64; 2]>,
     /// The time that a million requests may take, in seconds.
     #[serde(default)]
@@ -201,7 +201,7 @@ pub(crate) struct RowPlan {
     workload: Option<String>,
     connections: Option<u32>,
     share_pct: Option<f64>,
-    /// Whether to select, instead of the first match, the comparison in which the baseline had the highest throughput.
+    /// Whether to select the comparison in which the baseline had the highest throughput, and not the first match.
     #[serde(default)]
     is_at_most: bool,
 }

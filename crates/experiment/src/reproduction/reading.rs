@@ -1,4 +1,4 @@
-//! The result of a step, which is a record, and figures from it.
+//! The record of a step, and figures that are computed from this record.
 
 use looptax_model::record::{Comparison, Epoch, Record, ReproductionProof};
 

@@ -14,7 +14,7 @@ use crate::servers::scratch::Scratch;
 use crate::servers::spawn::{Program, spawn};
 use looptax_host::waiting;
 
-/// How long a server may take to end if looptax cannot wait for a normal end.
+/// Time limit for the end of a server, if looptax cannot wait for a normal end.
 pub(crate) const DROP_GRACE: Duration = Duration::from_secs(2);
 
 /// Pause between two checks of a starting server; short compared with the second that a start takes.

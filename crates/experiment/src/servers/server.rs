@@ -121,8 +121,8 @@ pub struct PrivateServer {
 impl PrivateServer {
     /// Starts the server, and waits until it is ready on both transports.
     ///
-    /// Call it from a thread that lives as long as the server, such as the main thread: the kernel sends the server's
-    /// death signal when the calling thread ends.
+    /// Call this function from a thread that lives as long as the server, such as the main thread: the kernel sends the
+    /// server's death signal when the calling thread ends.
     ///
     /// # Errors
     /// [`ServerError::BinaryMissing`] if no program of this kind is installed; [`ServerError::Initialise`],

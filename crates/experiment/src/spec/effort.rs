@@ -41,8 +41,8 @@ impl Effort {
         matches!(self, Self::Epochs(_) | Self::Time(_))
     }
 
-    /// Returns the interim analyses; `full` are the interim analyses of a full run. A time is converted to a number of
-    /// epochs of the length `epoch`, if that length is known.
+    /// Returns the interim analyses. `full` has the interim analyses of a full run. A time is converted to a number of
+    /// epochs; `epoch` is the length of an epoch, if this length is known.
     pub fn analyses(self, full: InterimAnalyses, epoch: Option<Duration>) -> InterimAnalyses {
         match self {
             Self::Full => full,

@@ -11,7 +11,7 @@ use looptax_model::record::{Client, ClientLike};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {
     As(ClientModel),
-    /// The client waits in the same way as this real client, whose waiting may differ between a Unix socket and TCP.
+    /// The client waits in the same way as this real client, which may wait differently on a Unix socket and on TCP.
     Like(&'static RealClient),
 }
 

@@ -164,8 +164,8 @@ fn refuse_undone(listed: &ListedSwitch, others: &[Switch]) -> Result<(), Failure
     Err(Failure::usage(format!("{} is undone already", listed.id), hint))
 }
 
-/// Refuses if a later switch may depend on this one: after this switch prepared a server, an application may have been
-/// moved to it.
+/// Refuses if a later switch may depend on this switch: if this switch prepared a server, the later switch may have
+/// moved an application to that server.
 fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs) -> Result<(), Failure> {
     let stands_on_it = |it: &Switch| match switch.server() {
         Some(of) => it.moved_from(of.tcp),
@@ -186,8 +186,8 @@ fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs
     ))
 }
 
-/// Returns the last command that ran after all files were written. The restart of a server is never returned, because
-/// it runs earlier.
+/// Returns the last command that ran after all files were written. This is never the restart of a server, because a
+/// server is restarted earlier.
 fn reload_of(switch: &Switch) -> Option<String> {
     let after = switch.steps.iter().rev().take_while(|it| !matches!(it, Step::Written));
     let mut commands = after.filter_map(|it| match it {
@@ -197,8 +197,8 @@ fn reload_of(switch: &Switch) -> Option<String> {
     commands.next()
 }
 
-/// Returns the command with which the earlier switch made the application read its files, if the user agrees to run it
-/// again.
+/// Asks the user whether to run the command again with which the earlier switch made the application read its files.
+/// Returns the command if the user agrees.
 fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     let command = reload_of(switch)?;
     if args.yes || !is_of_application(switch) {

@@ -1,4 +1,4 @@
-//! A plan in the forms in which it is shown, saved and printed as a patch.
+//! A plan in three forms: as it is shown, as it is saved, and as a patch.
 
 use std::path::{Path, PathBuf};
 

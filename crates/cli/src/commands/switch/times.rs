@@ -1,5 +1,5 @@
-//! The times of the application's requests before and after the move. The kernel counts them, if looptax may load its
-//! counters.
+//! The times of the application's requests before and after the move. They come from the kernel, if looptax may load
+//! its counters.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;

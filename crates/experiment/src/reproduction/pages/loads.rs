@@ -1,4 +1,4 @@
-//! Loads pages over two transports in turns, and proves for each page its queries and its transport.
+//! Loads pages over two transports in turns. For each page, proves its queries and its transport.
 //!
 //! Called by `measure`; the result has every page that counts.
 

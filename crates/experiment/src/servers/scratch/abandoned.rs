@@ -154,7 +154,8 @@ fn remove_once(held: &Held) -> io::Result<()> {
     unless_gone(held.remove_itself())
 }
 
-/// Removes the shared memory that a killed PostgreSQL left behind; line 7 of its `postmaster.pid` names it.
+/// Removes the shared memory that a killed PostgreSQL left behind. Line 7 of PostgreSQL's `postmaster.pid` identifies
+/// this memory.
 fn remove_segment_of_postgres(folder: &Folder) {
     let Ok(inner) = folder.folder(INNER) else {
         return;

@@ -60,7 +60,8 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Returns a path in the server's part of the folder; for the empty name, the path of that part itself.
+    /// Returns a path in the server's part of the folder. For an empty name, returns the path of the server's part
+    /// itself.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         if name.is_empty() { self.folder.join(INNER) } else { self.folder.join(INNER).join(name) }
     }
