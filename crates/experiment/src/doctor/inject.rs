@@ -1,8 +1,8 @@
 //! The positive control: a busy wait of known length before each send must be measured as a tax.
 //!
-//! The check is judged only in runs with both ends scheduled in turns: in these runs the wait affects nothing else.
-//! Under normal scheduling the wait also changes how often the server takes the core from the client, so the wait costs
-//! more or less than its own length. This result is shown but not judged.
+//! The check is judged only in runs with both ends scheduled in turns: in these runs the busy wait affects nothing
+//! else. Under normal scheduling the busy wait also changes how often the server takes the core from the client, so it
+//! costs more or less than its own length. This result is shown but not judged.
 
 use std::io::ErrorKind;
 

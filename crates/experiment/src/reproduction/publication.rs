@@ -201,7 +201,8 @@ pub(crate) struct RowPlan {
     workload: Option<String>,
     connections: Option<u32>,
     share_pct: Option<f64>,
-    /// Whether to select the comparison in which the baseline had the highest throughput, and not the first match.
+    /// Normally the first match is selected. If this is set, the comparison in which the baseline had the highest
+    /// throughput is selected.
     #[serde(default)]
     is_at_most: bool,
 }

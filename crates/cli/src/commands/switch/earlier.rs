@@ -197,8 +197,8 @@ fn reload_of(switch: &Switch) -> Option<String> {
     commands.next()
 }
 
-/// Asks the user whether to run the command again with which the earlier switch made the application read its files.
-/// Returns the command if the user agrees.
+/// The earlier switch ran a command so that the application read its files. Asks the user whether to run this command
+/// again, and returns it if the user agrees.
 fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     let command = reload_of(switch)?;
     if args.yes || !is_of_application(switch) {

@@ -21,7 +21,7 @@ const IO_LIMIT: Duration = Duration::from_secs(10);
 /// Time limit for a whole dump.
 const DUMP_LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// Returns the maximum number of epochs of one contrast, as long as its slices keep the length with which it begins.
+/// Returns the maximum number of epochs of one contrast, if its slices keep their first length.
 pub(super) fn most_epochs(settings: &Experiment, case: &Case) -> usize {
     interim_analyses(settings, case).n_max()
 }
