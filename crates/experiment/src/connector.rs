@@ -39,7 +39,7 @@ pub struct TargetConnector<'a> {
     target: &'a Target,
     pairs: Vec<[Arm; 2]>,
     limits: Limits,
-    /// Number of queries of other clients that a running server was executing when the measurement began.
+    /// Number of other clients' queries that a running server was executing when the measurement began.
     others_at_first: Option<u64>,
     /// Number of connections that have been prepared for load so far.
     pub n_prepared: u64,
@@ -416,7 +416,8 @@ fn cut_off(error: PathError) -> Failure {
     )
 }
 
-/// Converts an error of preparation; if the server refused, the result is a separate kind of error.
+/// Converts an error from the preparation of a connection. If the server refused, the result is a separate kind of
+/// error.
 fn not_prepared(error: PathError) -> ConnectError {
     match error {
         PathError::Refused { .. } => ConnectError::Refused(error.into()),
@@ -447,7 +448,8 @@ fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u6
     }
 }
 
-/// The error that the number of other clients' queries on a running server has doubled during the measurement.
+/// The error for this case: during the measurement, the number of other clients' queries on a running server has
+/// doubled.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped: the number of other clients' running queries rose from {then} to {now} during the measurement")]
 pub(crate) struct CrowdedError {

@@ -103,8 +103,9 @@ impl Files {
     /// the mode with which the kernel was built.
     ///
     /// # Source
-    /// kernel/sched/core.c and debug.c: `sched/preempt` shows the current mode in parentheses, and `preempt=` sets it;
-    /// the kernel's version string contains `PREEMPT_RT` if that mode is built in, and then it cannot be changed.
+    /// kernel/sched/core.c and debug.c: `sched/preempt` shows the current mode in parentheses, and `preempt=` sets the
+    /// mode. If `PREEMPT_RT` is built in, the kernel's version string contains this word, and the mode cannot be
+    /// changed.
     fn preemption(&self) -> Option<String> {
         let version = self.text("proc/sys/kernel/version")?;
         let words = || version.split_whitespace();

@@ -272,7 +272,7 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
         (Verdict::Difference, Some(Direction::OtherSlower)) => format!("next: {switch}\n"),
         (Verdict::Inconclusive, _) => format!("inconclusive: {}\n", more_time(comparison)),
         (Verdict::Invalid, _) => String::new(),
-        // The cost of moving the connections is larger than what a short page gains.
+        // On a short page, moving the connections costs more than the socket saves.
         _ if costs_by_configuration(comparison) => format!(
             "not worth it under looptax: on these pages, the socket saves less time than looptax needs to move a \
              connection. Without looptax, TCP costs something, and {switch}\n"

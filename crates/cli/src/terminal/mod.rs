@@ -237,7 +237,7 @@ fn size_of(fd: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
     (size.ws_col > 0).then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
-/// Marks this run as measuring, and warns if another run is measuring already. With `waits` it waits until that run
+/// Marks this run as measuring, and warns if another run is measuring already. With `waits`, waits until the other run
 /// ends or `stop` is set.
 pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim {
     let mut claim = Claim::take();

@@ -74,7 +74,7 @@ fn measure_part(
     Ok(())
 }
 
-/// Drops a failure if the user has pressed Ctrl-C, because it then comes from an action that was interrupted.
+/// Drops a failure if the user has pressed Ctrl-C: the failure then comes from an action that was interrupted.
 fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<(), Failure> {
     if stop.load(Ordering::Relaxed) {
         return Ok(());

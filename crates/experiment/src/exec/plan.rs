@@ -1,4 +1,4 @@
-//! The plan of `--exec`, which is printed before the runs, and the reasons why a run is not possible.
+//! The plan of `--exec`, and the reasons why a run is not possible. The plan is printed before the runs.
 
 use std::fmt::Write;
 

@@ -150,7 +150,8 @@ fn judge(
     let plan = plan::bench(settings, target, case, seed, capacity);
     let pairs = case.pairs();
     let mut connector = TargetConnector::new(target, pairs);
-    // If other clients use the server, its counter also counts their requests, so the counter is not used.
+    // If other clients use the server, the server's counter also counts the requests of these clients, so looptax does
+    // not use the counter.
     let counter = (!target.has_load_limits).then(|| Counter::start(target)).flatten();
     let ports = ports(settings, case);
     let mut outcome = run(&plan, &mut connector, stage, stop)?;

@@ -197,7 +197,8 @@ pub(crate) struct RowPlan {
     /// Further reasons why the published and the measured value may differ.
     #[serde(default)]
     pub reasons: Vec<String>,
-    /// With the next two fields, selects a comparison of the step: the first that matches all fields that are set.
+    /// This field and the next two fields select a comparison of the step: the first comparison that matches all fields
+    /// that are set.
     workload: Option<String>,
     connections: Option<u32>,
     share_pct: Option<f64>,

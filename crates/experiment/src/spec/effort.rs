@@ -36,7 +36,7 @@ pub enum Effort {
 pub const DELTA: f64 = 0.01;
 
 impl Effort {
-    /// Whether only the user's number of epochs or time decides when to stop.
+    /// Whether the measurement ends only after the number of epochs, or the time, that the user requested.
     pub fn is_fixed(self) -> bool {
         matches!(self, Self::Epochs(_) | Self::Time(_))
     }

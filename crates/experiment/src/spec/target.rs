@@ -77,8 +77,8 @@ pub fn parse(word: &str) -> Result<TargetSpec, Failure> {
     Err(unknown_target(word))
 }
 
-/// Returns the target that was probably meant by a misspelt word: `private:postgres` for `postgers`, `mysql` or
-/// `private:psotgres`.
+/// Returns the target that was probably meant by a misspelt word: `private:postgres` for `postgers` or
+/// `private:psotgres`, and `private:mysql` for `mysql`.
 pub fn meant(word: &str) -> Option<String> {
     let word = word.strip_prefix("private:").unwrap_or(word);
     let kinds = Kind::startable().map(Kind::name);
@@ -175,8 +175,8 @@ fn socket(address: &Address) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// Returns a loopback address. `localhost` means 127.0.0.1, because for this name some clients use the socket and
-/// others TCP.
+/// Returns a loopback address. `localhost` means 127.0.0.1 here; for this name some clients would use the socket, and
+/// other clients TCP.
 fn ip(address: &Address) -> Result<IpAddr, Failure> {
     let hint = "looptax compares transports to a local server: use 127.0.0.1 or [::1]";
     let Some(host) = address.host.as_deref() else {

@@ -39,7 +39,7 @@ enum Kinds {
     Passed,
     /// The number of requests that PHP-FPM's pools have accepted, including the requests for the count.
     Accepted,
-    /// The number of requests for pages that looptax's own upstream has replied to.
+    /// The number of requests for pages to which looptax's own upstream has replied.
     Pages,
 }
 

@@ -113,8 +113,7 @@ fn restart_again<'a>(switch: &Switch, args: &'a SwitchArgs) -> Restart<'a> {
     if terminal::agrees(&words) { Restart::ByItsService } else { Restart::NotAgreed }
 }
 
-/// Whether the application itself is reloaded by the caller's command. This is false for a switch of a web server, and
-/// for a fix.
+/// Whether the caller's command reloads the application. This is false for a switch of a web server, and for a fix.
 fn is_of_application(switch: &Switch) -> bool {
     switch.fix.is_none() && switch.stack().is_none()
 }

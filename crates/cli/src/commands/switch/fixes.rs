@@ -36,7 +36,7 @@ pub(super) fn admin(args: &SwitchArgs) -> Result<Option<Address>, Failure> {
 /// prints the fixes.
 ///
 /// # Errors
-/// If a fix fails; the part of the fix that was done is then undone.
+/// If a fix fails. In this case the part of the fix that was already done is undone.
 pub(super) fn mend(doing: Doing<'_>, plan: &Plan, survey: &Survey) -> Result<Vec<String>, Failure> {
     let args = doing.args;
     let mut prepared = Vec::new();

@@ -1,4 +1,5 @@
-//! The terminal while the live view uses it: on an alternate screen, reading keys without Enter and without echo.
+//! The terminal while the live view uses it. The view uses the alternate screen, and reads keys without Enter and
+//! without echo.
 //!
 //! The earlier settings of the terminal are kept for the whole process. So the settings can be restored at the end of
 //! the view, in a panic, and by a signal that ends the process immediately. Ctrl-C still sends a signal. Ctrl-Z would

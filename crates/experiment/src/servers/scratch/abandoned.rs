@@ -28,7 +28,8 @@ pub(super) const INNER: &str = "srv";
 /// Maximum size in bytes of a list of processes, or of PostgreSQL's lock file; real files are smaller.
 const MOST_PIDS_BYTES: u64 = 1 << 20;
 
-/// Number of attempts to remove a folder, because a server that is ending may still write files there.
+/// Number of attempts to remove a folder. More than one attempt may be needed, because a server that is ending may
+/// still write files there.
 const REMOVE_TRIES: usize = 5;
 
 /// Whether a folder is a scratch folder of this user.

@@ -31,8 +31,8 @@ use abandoned::{INNER, LOCK, LOG, PIDS};
 /// The maximum length of a socket's path in bytes: `sun_path` has 108 bytes, one of them for the NUL (man unix(7)).
 const SOCKET_PATH_LIMIT: usize = 107;
 
-/// Maximum number of attempts to make and lock a folder, because a sweep may remove the folder before it is locked. One
-/// attempt is nearly always enough.
+/// Maximum number of attempts to make and lock a folder. An attempt fails if a sweep removes the folder before it is
+/// locked. One attempt is nearly always enough.
 const LOCK_TRIES: usize = 10;
 
 /// A scratch folder that this process owns as long as this value exists; the folder is removed when the value is

@@ -13,7 +13,8 @@ use super::{Site, Transport, WordPress};
 use crate::servers::ServerError;
 use crate::servers::stopping::Stoppable;
 
-/// Time limit without any data from PHP. Installing a site takes a second or two, a page a hundredth of that.
+/// Time limit without any data from PHP. Installing a site takes a second or two; a page takes a hundredth of this
+/// time.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// The first word of the line with the figures.
