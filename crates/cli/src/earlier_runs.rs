@@ -18,8 +18,8 @@ const RECORD: &str = "record.json";
 
 /// Returns the folder for everything that looptax keeps of earlier runs; `None` without a home folder.
 ///
-/// looptax trusts the contents of this folder. So a process with more rights than its user does not use a folder that
-/// another user could have made: under `sudo -E` it uses root's own folder.
+/// looptax trusts the contents of this folder. So if looptax has more rights than its user, it does not use a folder
+/// that another user could have made. For example, under `sudo -E` looptax uses root's own folder.
 pub(crate) fn data_folder() -> Option<PathBuf> {
     let named = named_data_folder()?;
     if is_ours_to_believe(&named) {
@@ -135,7 +135,7 @@ pub(crate) fn is_record_file(word: &str) -> bool {
     read::is_file(path) || read::is_file(&path.join(RECORD))
 }
 
-/// Whether a word is the name of a run in the history, or the label of one.
+/// Whether a word is the name or the label of a run in the history.
 pub(crate) fn is_run(word: &str) -> bool {
     let history = history_path().filter(|path| read::exists(path));
     let history = history.and_then(|path| History::open(&path).ok());
@@ -176,9 +176,9 @@ impl Judged {
     }
 }
 
-/// Returns the record in the file or folder that the word names; otherwise the record of the run whose name begins with
-/// the word, or whose label is the word. The verdicts are computed again, since the summary in a file may differ from
-/// its counts.
+/// Returns the record in the file or folder that the word names. If the word names neither, returns the record of the
+/// run whose name begins with the word, or whose label is the word. The verdicts are computed again, because the
+/// summary in a file may differ from the counts.
 pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
     let mut path = PathBuf::from(word);
     if read::is_folder(&path) {

@@ -56,7 +56,8 @@ pub(crate) fn write(args: &FormatArgs, record: &Record) -> Result<bool, Failure>
     Ok(has_printed)
 }
 
-/// Adds the files of the requested formats to the files that a command will write, before the command does anything.
+/// Adds the files of the requested formats to the list of files that a command will write. Call this before the command
+/// does anything.
 ///
 /// # Errors
 /// See [`Outputs::writes`].

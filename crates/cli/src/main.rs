@@ -49,8 +49,9 @@ fn main() {
     std::process::exit(exit.code());
 }
 
-/// Makes a panic print its message and then end the program with `PANICKED`. Ending by a signal instead could leave a
-/// core file, and passwords are in memory. Everything that looptax started ends as after `kill -9`.
+/// Makes a panic print its message and then end the program with `PANICKED`. If a panic ended the program by a signal,
+/// a core file could be left, and passwords are in memory. All programs that looptax started end in the same way as
+/// after `kill -9` of looptax.
 #[cfg(panic = "abort")]
 fn end_on_panic() {
     let tell = std::panic::take_hook();

@@ -38,7 +38,7 @@ impl Outputs {
     /// Adds the file that an option names, if the option was given; `-` means stdout.
     ///
     /// # Errors
-    /// A usage failure if the file cannot be written, or if the same command reads or writes it already.
+    /// A usage failure if the file cannot be written, or if the same command already reads or writes it.
     pub(crate) fn writes(mut self, option: &str, path: Option<&Path>) -> Result<Self, Failure> {
         let Some(path) = path else {
             return Ok(self);
@@ -64,7 +64,8 @@ impl Outputs {
     }
 }
 
-/// Shows a result: either as JSON instead of the text, or as text and, if a file was named, as JSON in this file.
+/// Prints a result, either as text or as JSON. If the result is printed as text and the user named a file for JSON,
+/// also writes the JSON to this file.
 ///
 /// # Errors
 /// If something cannot be written or printed. The text is printed even if the file cannot be written.
@@ -95,8 +96,8 @@ fn check_place(option: &str, path: &Path) -> Result<(), Failure> {
     ))
 }
 
-/// Whether both paths lead to the same file, even if it does not exist yet. A device never counts as the same file,
-/// because it may be written twice.
+/// Whether both paths lead to the same file. The file need not exist yet. A device never counts as the same file,
+/// because two results may be written to one device.
 fn is_same(one: &Path, other: &Path) -> bool {
     let end = |path: &Path| Walk::following(Links::All).to(path).ok();
     let (Some(one), Some(other)) = (end(one), end(other)) else {

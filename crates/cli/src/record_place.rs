@@ -1,4 +1,5 @@
-//! The place where a run's record is saved: a file that the user named, stdout, or a separate folder among all runs.
+//! The place where a run's record is saved: a file that the user named, stdout, or a new folder in the folder of all
+//! runs.
 //!
 //! The place is chosen before anything is measured. If the record cannot be saved there at the end, it is saved in the
 //! folder for temporary files, so that a full disk or a removed folder does not lose the result.
@@ -19,14 +20,14 @@ pub(crate) struct RecordPlace {
     /// The run's own folder; it is removed at the end if it is empty.
     folder: Option<RunFolder>,
     saved_at: Option<PathBuf>,
-    /// Whether looptax tried to make a folder among the runs and failed.
+    /// Whether looptax tried to make a folder in the folder of all runs and failed.
     is_homeless: bool,
     /// Whether the history contains the run, so that the name of the run is enough to find the record.
     is_remembered: bool,
 }
 
 impl RecordPlace {
-    /// Chooses the place for the arguments; returns a writer of `record` for this place, and the place.
+    /// Chooses the place that the arguments request. Returns this place, and a writer that saves `record` there.
     pub(crate) fn prepare(
         args: &ResultArgs,
         mut record: Record,
@@ -52,7 +53,7 @@ impl RecordPlace {
         Ok((RecordWriter::new(record, saver), place))
     }
 
-    /// Saves the finished record in its place; if that fails, in the folder for temporary files.
+    /// Saves the finished record in its place. If that fails, saves it in the folder for temporary files.
     ///
     /// # Errors
     /// The reason why the record could not be saved in its place.
@@ -97,7 +98,7 @@ impl RecordPlace {
     }
 }
 
-/// Makes a new folder among the runs; if that fails, prints a message and returns `None`.
+/// Makes a new folder in the folder of all runs. If that fails, prints a message and returns `None`.
 fn run_folder(id: &str, terminal: Terminal) -> Option<RunFolder> {
     let begun = runs().map(|runs| runs.begin(id).map_err(Failure::from));
     let why = match begun {

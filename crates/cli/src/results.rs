@@ -1,5 +1,5 @@
-//! The steps around a measurement: the check of its files before it, and saving, remembering and showing the result
-//! after it.
+//! The steps around a measurement. Before the measurement, its files are checked. After the measurement, the result is
+//! saved, added to the history, and shown.
 //!
 //! These steps are the same for every command that measures; each command itself decides what to measure.
 

@@ -105,8 +105,8 @@ fn experiment(args: &CompareArgs, arms: Vec<Arm>, workload: Option<String>) -> R
     })
 }
 
-/// Whether TLS is added to the arms: only in a plain run with named targets, since a sweep or a schedule takes long
-/// enough without TLS.
+/// Whether TLS is added to the arms. TLS is added only in a plain run with named targets: a sweep or a schedule takes
+/// long enough without TLS.
 fn adds_tls(args: &CompareArgs) -> bool {
     let exec = &args.exec;
     let has_commands = exec.exec.is_some() || exec.exec_unix.is_some();

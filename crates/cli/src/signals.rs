@@ -3,7 +3,7 @@
 //! ends every wait and requests an orderly end, and a later signal ends the process. In both cases the process ends
 //! with [`Exit::Interrupted`].
 //!
-//! A signal that the parent process has set to be ignored, as `nohup` does, stays ignored.
+//! If the parent process has set a signal to be ignored, as `nohup` does, the signal stays ignored.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -52,7 +52,8 @@ pub(crate) fn has_paused(pause: Duration, stop: &AtomicBool) -> bool {
     waiting::pause(pause) && !stop.load(Ordering::Relaxed)
 }
 
-/// Makes signals end the process immediately again, after [`stop_flag`]. Call this only if nothing is left to put back.
+/// Undoes the effect of [`stop_flag`]: signals end the process immediately again. Call this only if nothing is left to
+/// put back.
 pub(crate) fn end_at_once() {
     ENDS_AT_ONCE.store(true, Ordering::SeqCst);
     if has_come() {
@@ -81,7 +82,8 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
                     waiting::stop();
                 }
                 thread::sleep(QUIET);
-                // The message also appears during a longer wait, such as for a server that is just starting.
+                // The message also appears if looptax has to wait longer, for example for a server that is just
+                // starting.
                 stopping::say_stopping();
                 thread::sleep(SAME_WISH.saturating_sub(QUIET));
                 signals.pending().for_each(drop);
@@ -101,7 +103,7 @@ pub(crate) fn set_at_end(flag: &Arc<AtomicBool>) -> io::Result<()> {
 }
 
 /// Makes a write beyond `ulimit -f` fail with an error instead of killing this process. This needs a signal handler: if
-/// the signal were ignored, every program that looptax starts would inherit that.
+/// the signal were ignored instead, every program that looptax starts would inherit this setting.
 pub(crate) fn survive_large_files() -> io::Result<()> {
     if !sys::is_ignored(SIGXFSZ) {
         flag::register(SIGXFSZ, Arc::default())?;

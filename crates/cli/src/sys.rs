@@ -90,10 +90,10 @@ fn string_area(field: usize) -> Option<(usize, usize)> {
     (start != 0 && end > start).then_some((start, end))
 }
 
-/// The part of `/proc` that a search for servers needs, for an error message.
+/// Text for an error message: the data that a search for servers needs from `/proc`.
 pub(crate) const FOUND: &str = "processes and their connections";
 
-/// Fails if `/proc` cannot be read; `what` says what looptax needs from `/proc`.
+/// Fails if `/proc` cannot be read. `what` names the data that looptax needs from `/proc`.
 pub(crate) fn require_proc(what: &str) -> Result<(), Failure> {
     if kernel::metadata("/proc/self/stat").is_ok() {
         return Ok(());
@@ -154,7 +154,7 @@ pub(crate) fn is_ignored(signal: i32) -> bool {
     result == 0 && action.sa_sigaction == libc::SIG_IGN
 }
 
-/// Raises the soft limit of open files to the hard one, and returns it.
+/// Raises the soft limit of open files to the hard limit. Returns the soft limit that is then in effect.
 pub(crate) fn raise_open_files() -> Option<u64> {
     use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
     let limit = getrlimit(Resource::Nofile);

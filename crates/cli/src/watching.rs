@@ -107,8 +107,8 @@ impl Watch {
             let rest = time.saturating_sub(self.counted);
             goes_on = has_paused(if rest < each / 2 { each } else { each.min(rest) }, stop);
             if !goes_on && n_looks + 1 < LEAST_LOOKS {
-                // One more snapshot would not be enough, and finding the names in it may take seconds on a large
-                // machine.
+                // Even one more snapshot would not be enough, and looptax may need seconds on a large machine to find
+                // the names in a snapshot.
                 return Ok(None);
             }
             self.add_next(&mut gathered)?;

@@ -34,8 +34,8 @@ impl Claim {
         Self::take_of(NAME)
     }
 
-    /// Waits until no other run holds a name, and takes a name. If `stop` is set, does not wait any longer and does the
-    /// same as [`Self::take`]. If several runs wait, they stop waiting one after the other.
+    /// Waits until no other run holds a name, then takes a name. If `stop` is set, the wait ends, and the result is the
+    /// same as from [`Self::take`]. If several runs wait, they measure one after the other.
     pub fn wait(stop: &AtomicBool) -> Self {
         Self::wait_of(NAME, stop)
     }
@@ -71,8 +71,8 @@ impl Claim {
     }
 
     fn wait_of(name: &str, stop: &AtomicBool) -> Self {
-        // The run that holds the first name is the next to measure; it only has to wait for the runs that hold other
-        // names.
+        // The run that holds the first name is the next to measure. Before it measures, it waits until no other run
+        // holds a name.
         let mut first = hold(name, 0).ok();
         while !stop.load(Ordering::Relaxed) {
             if first.is_some() && n_held(name) == 1 {
@@ -102,7 +102,7 @@ fn n_held(name: &str) -> usize {
 /// Returns the names that runs hold.
 ///
 /// # Source
-/// unix(7): the last column of `/proc/net/unix` is the name, with `@` before an abstract one.
+/// unix(7): the last column of `/proc/net/unix` is the name, with `@` before an abstract name.
 fn names(name: &str) -> Vec<String> {
     let table = kernel::text("/proc/net/unix").unwrap_or_default();
     let names = table.lines().filter_map(|line| Some(line.split_once(" @")?.1));
@@ -116,8 +116,8 @@ fn names(name: &str) -> Vec<String> {
 /// Returns the process that listens on an abstract name, if it is visible in this process namespace.
 ///
 /// # Source
-/// unix(7), `SO_PEERCRED`: the process that called `listen`. Connecting does not wait, because no process accepts
-/// connections on the name, and the queue may be full.
+/// unix(7), `SO_PEERCRED`: the process that called `listen`. The socket is non-blocking: no process accepts connections
+/// on the name, so the queue may be full, and a blocking connect would wait.
 fn listener(name: &str) -> Option<i32> {
     let flags = SocketFlags::CLOEXEC | SocketFlags::NONBLOCK;
     let socket = socket_with(AddressFamily::UNIX, SocketType::STREAM, flags, None).ok()?;

@@ -23,8 +23,8 @@ use crate::script::ScriptCodec;
 use crate::target::Target;
 use crate::target::load_limits::others_running;
 
-/// If fewer queries than this were running at first, an increase may be chance; then only more than twice this number
-/// counts as doubled.
+/// If fewer queries than this were running at first, the number is compared with twice this constant, because a small
+/// number may double by chance.
 const LEAST_DOUBLED: u64 = 4;
 
 /// The proof of an arm, taken from the first connection of the last epoch.
@@ -39,12 +39,12 @@ pub struct TargetConnector<'a> {
     target: &'a Target,
     pairs: Vec<[Arm; 2]>,
     limits: Limits,
-    /// Number of queries of other clients that a running server was executing when the measurement began.
+    /// Number of other clients' queries that a running server was executing when the measurement began.
     others_at_first: Option<u64>,
     /// Number of connections that have been prepared for load so far.
     pub n_prepared: u64,
     pub proofs: Vec<[Option<ArmProof>; 2]>,
-    /// Threads that may be pinned in this epoch, of a server that looptax did not start.
+    /// If looptax did not start the server: the server's threads that may be pinned in this epoch.
     lent: Vec<u32>,
 }
 
@@ -130,7 +130,8 @@ impl<'a> TargetConnector<'a> {
                 return Ok([view.clone(), view]);
             }
             // An account without the right PROCESS sees only its own connections, and over the socket the server may
-            // use another account. So looptax asks about the other side's connections over one of these connections.
+            // use another account. So looptax uses a connection of the other side to ask about the connections of that
+            // side.
             let of_other = other.server_view(&other_ids)?;
             let is_one = of_other.identity == view.identity && baseline.is_one_server_with(other)?;
             let of_other = if is_one { of_other } else { view.clone() };
@@ -176,8 +177,8 @@ impl<'a> TargetConnector<'a> {
         Ok(views)
     }
 
-    /// Opens `n` connections per side, beginning with the drawn side, and asks the servers how they see these
-    /// connections.
+    /// Opens `n` connections per side, beginning with the side that was drawn at random, and asks the servers how they
+    /// see these connections.
     fn meet(&mut self, contrast_idx: usize, Draw { first, coins }: Draw, n: usize) -> Result<Met, Failure> {
         if n == 0 {
             return Err(Failure::new("no connection was asked for"));
@@ -257,8 +258,8 @@ impl<'a> TargetConnector<'a> {
         Ok(wired)
     }
 
-    /// Whether a thread of a running server may be pinned: it serves only this connection, the kernel permits it, and
-    /// the reaper restores it if looptax is killed.
+    /// Whether a thread of a running server may be pinned. Three conditions must hold: the thread serves only this
+    /// connection, the kernel permits the pinning, and the reaper restores the thread if looptax is killed.
     fn lend(&mut self, worker: Worker) -> bool {
         let Some(reaper) = &self.target.reaper else { return false };
         let is_alone = match self.target.protocol {
@@ -266,7 +267,8 @@ impl<'a> TargetConnector<'a> {
             // thread serves a connection.
             Protocol::Mysql => worker.tid != worker.pid,
             Protocol::Postgres => !self.target.pids.contains(&worker.pid),
-            // One thread serves all clients of the server: it serves only looptax if no other client uses the server.
+            // One thread serves all clients of the server. If no other client uses the server, the thread serves only
+            // looptax.
             Protocol::Redis => !self.target.has_load_limits,
             _ => false,
         };
@@ -280,7 +282,7 @@ impl<'a> TargetConnector<'a> {
         is_watched
     }
 
-    /// Tells the reaper to forget the threads of the previous epoch, which may use their cores again.
+    /// Tells the reaper to forget the threads of the previous epoch: these threads may use all their cores again.
     fn forget_lent(&mut self) {
         let Some(reaper) = &self.target.reaper else { return };
         for tid in self.lent.drain(..) {
@@ -374,7 +376,7 @@ impl Connector for TargetConnector<'_> {
     ) -> Result<[Vec<Wired>; 2], ConnectError> {
         self.forget_lent();
         let Met { conversations: [baseline, other], views } = self.meet(contrast_idx, Draw { first, coins }, n)?;
-        // Connections are also prepared in the drawn order, so that neither side is always first.
+        // Connections are also prepared in the random order of the sides, so that neither side is always first.
         Ok(match first {
             Side::Baseline => {
                 let baseline = self.wire(contrast_idx, Side::Baseline, baseline, &views[0])?;
@@ -414,7 +416,8 @@ fn cut_off(error: PathError) -> Failure {
     )
 }
 
-/// Converts an error of preparation; if the server refused, the result is a separate kind of error.
+/// Converts an error from the preparation of a connection. If the server refused, the result is a separate kind of
+/// error.
 fn not_prepared(error: PathError) -> ConnectError {
     match error {
         PathError::Refused { .. } => ConnectError::Refused(error.into()),
@@ -445,7 +448,8 @@ fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u6
     }
 }
 
-/// The error that the number of other clients' queries on a running server has doubled during the measurement.
+/// The error for this case: during the measurement, the number of other clients' queries on a running server has
+/// doubled.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped: the number of other clients' running queries rose from {then} to {now} during the measurement")]
 pub(crate) struct CrowdedError {

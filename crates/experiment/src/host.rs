@@ -11,7 +11,7 @@ use looptax_bench::CpuGroup;
 use looptax_host::read;
 use looptax_model::record::Host;
 
-/// Maximum size of a kernel configuration in bytes; real ones have some 300 kB.
+/// Maximum size of a kernel configuration in bytes; real configurations have some 300 kB.
 const MOST_CONFIG: u64 = 4 << 20;
 
 /// The kernel settings (sysctl) that change how loopback TCP behaves.
@@ -103,8 +103,9 @@ impl Files {
     /// the mode with which the kernel was built.
     ///
     /// # Source
-    /// kernel/sched/core.c and debug.c: `sched/preempt` shows the current mode in parentheses, and `preempt=` sets it;
-    /// the kernel's version string contains `PREEMPT_RT` if that mode is built in, and then it cannot be changed.
+    /// kernel/sched/core.c and debug.c: `sched/preempt` shows the current mode in parentheses, and `preempt=` sets the
+    /// mode. If `PREEMPT_RT` is built in, the kernel's version string contains this word, and the mode cannot be
+    /// changed.
     fn preemption(&self) -> Option<String> {
         let version = self.text("proc/sys/kernel/version")?;
         let words = || version.split_whitespace();

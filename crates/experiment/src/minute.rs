@@ -1,5 +1,5 @@
-//! The first result for a new user: measures every installed kind of server for as long as fits into half a minute,
-//! over one connection with both ends on one core.
+//! The first result for a new user: measures as many of the installed kinds of server as fit into half a minute, over
+//! one connection with both ends on one core.
 //!
 //! The kinds are measured one after the other, so that no server is started during a measurement; kinds that start
 //! quickly come first. Called if `looptax` is run without arguments.
@@ -117,8 +117,8 @@ impl Minute {
         Some((kind, measured.map_or_else(Step::Failed, |()| Step::Measured)))
     }
 
-    /// Returns the time for the next server: an equal share of the remaining time, after the starts and warm-ups of all
-    /// remaining servers are subtracted; `None` if the measurement no longer fits.
+    /// Returns the time for the next server; `None` if the measurement no longer fits. First the starts and warm-ups of
+    /// all remaining servers are subtracted from the remaining time. Each server then gets an equal share of the rest.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     fn time_for_next(&self) -> Option<Duration> {
         let beside: Duration = self.left.iter().map(|kind| start_of(*kind) + WARM_UP).sum();

@@ -95,8 +95,8 @@ impl Doing<'_> {
         }
         let mut switched = planned::switched(&subject.plan, args);
         switched.prepared = prepared;
-        // The plan has the commands that reload a web server and its upstream. Another application is reloaded by the
-        // command that the caller gives.
+        // The plan has the commands that reload a web server and its upstream. For any other application, the caller
+        // gives the command.
         let is_told_by_plan = !subject.commands.reloads.is_empty();
         if is_told_by_plan {
             switched.proof.reload = Some(subject.commands.texts().join(" && "));
@@ -156,8 +156,9 @@ impl Doing<'_> {
         look_at(wish, survey)
     }
 
-    /// Returns the page for the proof, as it is now. With `--dry-run`, the page is requested only if nothing else can
-    /// prove the switch. In that case, it is better to find a failure now than after the user has agreed.
+    /// Returns the page for the proof in its present state. If the user passed a page, looptax requests it even if the
+    /// proof does not need it: a failure now is better than a failure after the user has agreed. With `--dry-run`,
+    /// looptax requests the page only if nothing else can prove the switch.
     fn page_before(self, subject: &Subject) -> Result<Option<Page>, Failure> {
         let is_needed = subject.proof.needs_page();
         match &self.args.url {
@@ -209,7 +210,8 @@ impl Doing<'_> {
         Ok(())
     }
 
-    /// Prints a hint to name the user that the application runs as: root reaches more than an application may.
+    /// Prints a hint to name the user that the application runs as. Without a name, looptax checks what its own user
+    /// may access, and root may access more than the application.
     fn hint_at_owner(self, file: &Path, subject: &Subject) {
         let args = self.args;
         let applications = subject.proof.applications();
@@ -259,7 +261,8 @@ impl Doing<'_> {
         self.args.yes || terminal::agrees("Go ahead?")
     }
 
-    /// Returns the command that reloads the application, if the caller gave one or the user agrees to one.
+    /// Returns the command that reloads the application: the caller's command, or the usual command if the user agrees
+    /// to it.
     fn reload(self, subject: &Subject) -> Option<String> {
         if self.args.reload.is_some() || self.args.yes {
             return self.args.reload.clone();
@@ -360,7 +363,7 @@ impl Doing<'_> {
                 ]
             }
             Ok(diff) => {
-                // The hops that were moved are always shown; other hops only if they had enough requests.
+                // The hops that were moved are always shown. Other hops are shown only if they had enough requests.
                 let is_known = |it: &WatchedChange| it.mean_pct.known().is_some() || it.p50_pct.known().is_some();
                 let told = diff.hops.iter().filter(|it| it.before.way != it.after.way || is_known(it));
                 let each = told.map(|it| report::before_and_after(it, diff, self.terminal.style()));

@@ -1,4 +1,5 @@
-//! `trial`: measures what an application would gain by the socket: the plan, the turns, the record and the next step.
+//! `trial`: measures what an application would gain if it used the socket. This file has the plan, the turns, the
+//! record and the next step.
 
 use std::io::{self, Read};
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! `watch`: shows which clients send requests to which servers, how often and how long they take, over TCP and over the
-//! socket, without adding load.
+//! `watch`: shows which clients send requests to which servers over TCP and over the socket, how often the clients send
+//! requests, and how long the requests take. Adds no load.
 
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -131,7 +131,7 @@ fn place(word: &str, outputs: Outputs) -> Result<Place, Failure> {
     Ok(Place { path, folder, words })
 }
 
-/// Takes one snapshot after the other, until the user stops it or the time is over.
+/// Takes one snapshot after the other, until the user stops the command or the time is over.
 fn renew(watch: &mut Watch, args: &WatchArgs, stop: &AtomicBool, terminal: Terminal) -> Result<Exit, Failure> {
     let metrics = args.openmetrics.as_deref();
     let mut screen = (!args.json.is_printed() && metrics.is_none()).then(Screen::open).transpose()?;

@@ -33,8 +33,8 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Exit, Failure> {
     })
 }
 
-/// Returns what `compare` would measure with these arguments; the default is one connection, with both ends on one
-/// core.
+/// Returns the experiments that `compare` would run with these arguments; the default is one connection, with both ends
+/// on one core.
 fn asked(args: &WhyArgs) -> Result<Asked, Failure> {
     let compare = &args.compare;
     let unsuitable = [

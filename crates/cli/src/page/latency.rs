@@ -1,4 +1,5 @@
-//! Turns the latencies of single requests into percentiles, block by block: never more than one block is in memory.
+//! Turns the latencies of single requests into percentiles. Reads one block after the other, so that at most one block
+//! is in memory.
 //!
 //! The latencies are counted in histograms with four digits, so the error of a percentile is at most one
 //! ten-thousandth.
@@ -24,7 +25,7 @@ const PERCENTILES: [f64; 38] = [
 /// A percentile is shown only if at least this many requests were slower.
 const LEAST_BEYOND: f64 = 5.0;
 
-/// The distributions of the comparisons of a record, and the log of their histograms.
+/// The distributions of latencies for the comparisons in a record, and the log of their histograms.
 pub(super) struct Latencies {
     log: String,
     has_samples: bool,
@@ -89,7 +90,8 @@ impl Latencies {
     }
 }
 
-/// Returns the samples of an arm; in an A/A run those of both sides.
+/// Returns the samples of an arm. In an A/A run both sides have the same arm, so the result has the samples of both
+/// sides.
 fn blocks(comparison: &Comparison, arm_idx: u32) -> impl Iterator<Item = &Samples> {
     let epochs = comparison.raw.epochs.iter();
     epochs.flat_map(move |epoch| {
@@ -114,7 +116,8 @@ fn distribution(histogram: &Histogram<u64>) -> Option<Distribution> {
 fn percentile(histogram: &Histogram<u64>, pct: f64) -> PercentileShown {
     let n = histogram.len();
     let us = |rank: u64| {
-        // The quantile is in the middle of the rank, so that rounding cannot move it to the next rank.
+        // `rank - 0.5` keeps the quantile away from the boundary between two ranks, so that rounding cannot select the
+        // next rank.
         let quantile = (rank as f64 - 0.5) / n as f64;
         histogram.value_at_quantile(quantile) as f64 / 1e3
     };

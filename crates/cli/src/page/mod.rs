@@ -1,4 +1,5 @@
-//! The contents of a report page besides the fields of the record, computed from the record's raw counts and samples.
+//! The contents of a report page that are not fields of the record. They are computed from the record's raw counts and
+//! samples.
 //!
 //! The samples are unpacked one epoch after the other and only percentiles are kept, so that the page of a large record
 //! needs little memory. Called by `show` and `compare`.

@@ -29,8 +29,8 @@ const MOST_OF_LOG: usize = 1_000;
 /// Returns the trial that the arguments describe, for these servers.
 ///
 /// # Errors
-/// A usage failure if an option does not accept its value, or if options exclude each other; also if a file cannot be
-/// read.
+/// A usage failure if an option does not accept its value, or if options exclude each other. Also fails if a file
+/// cannot be read.
 pub(crate) fn asked(args: &TrialArgs, servers: Vec<Server>) -> Result<Ask, Failure> {
     let seed = args.seed.as_deref().map_or_else(new_seed, seed)?;
     let pages = pages(args, seed)?;
@@ -272,7 +272,7 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
         (Verdict::Difference, Some(Direction::OtherSlower)) => format!("next: {switch}\n"),
         (Verdict::Inconclusive, _) => format!("inconclusive: {}\n", more_time(comparison)),
         (Verdict::Invalid, _) => String::new(),
-        // The cost of moving the connections is larger than what a short page gains.
+        // On a short page, moving the connections costs more than the socket saves.
         _ if costs_by_configuration(comparison) => format!(
             "not worth it under looptax: on these pages, the socket saves less time than looptax needs to move a \
              connection. Without looptax, TCP costs something, and {switch}\n"
@@ -284,8 +284,8 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
     }
 }
 
-/// Whether TCP certainly costs more than the smallest cost that is reported, even after the cost of the supervisor is
-/// subtracted.
+/// Whether the cost of TCP is certainly above the smallest cost that is reported. The cost of the supervisor is
+/// subtracted first.
 fn costs_by_configuration(comparison: &Comparison) -> bool {
     let trial = comparison.trial.as_ref();
     let added = trial.and_then(|it| it.added_by_configuration_us.known());

@@ -74,8 +74,8 @@ impl Terminal {
         self.words_for(false, text);
     }
 
-    /// Prints a message. With `is_asked` the user requested the message by its own option, so it is printed even if
-    /// quiet.
+    /// Prints a message. With `is_asked`, the user requested the message with a separate option, so it is printed even
+    /// if the output is quiet.
     pub(crate) fn words_for(self, is_asked: bool, text: &str) {
         if self.is_quiet && !is_asked {
             return;
@@ -173,8 +173,8 @@ fn without_secrets(mut text: String) -> String {
     text
 }
 
-/// Prints what is wrong with the arguments, if the message of clap itself would contain one of their secrets or control
-/// the terminal; returns whether it printed.
+/// Prints what is wrong with the arguments, if clap's own message would contain a secret from the arguments or would
+/// control the terminal. Returns whether it printed.
 pub(crate) fn usage(error: &clap::Error) -> bool {
     let text = error.render().to_string();
     let shown = harmless(&without_secrets(text.clone()));
@@ -228,7 +228,7 @@ fn width_of(fd: impl IsTerminal + AsFd) -> Option<usize> {
     size_of(fd).map(|(columns, _)| columns)
 }
 
-/// Returns the number of columns and rows; `None` if `fd` is not a terminal, or a terminal that does not report them.
+/// Returns the number of columns and rows; `None` if `fd` is not a terminal, or if the terminal does not report them.
 fn size_of(fd: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
     if !fd.is_terminal() {
         return None;
@@ -237,7 +237,7 @@ fn size_of(fd: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
     (size.ws_col > 0).then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
-/// Marks this run as measuring, and warns if another run is measuring already. With `waits` it waits until that run
+/// Marks this run as measuring, and warns if another run is measuring already. With `waits`, waits until the other run
 /// ends or `stop` is set.
 pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim {
     let mut claim = Claim::take();

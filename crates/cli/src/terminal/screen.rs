@@ -1,7 +1,7 @@
 //! A screen that is redrawn again and again, like the screen of `top`.
 //!
-//! On a terminal this is the alternate screen, so that the earlier text comes back at the end; otherwise each text is
-//! printed after the last one. The screen is closed when it is dropped, also in a panic.
+//! On a terminal this is the alternate screen, so that the earlier text comes back at the end. Otherwise each text is
+//! printed after the previous text. The screen is closed when it is dropped, also in a panic.
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};
@@ -28,8 +28,8 @@ impl Screen {
         Ok(Self { is_terminal })
     }
 
-    /// Replaces the shown text. It also shows the number of lines that do not fit into the window. Returns whether the
-    /// reader of stdout still exists.
+    /// Replaces the shown text. If some lines do not fit into the window, shows how many. Returns whether the reader of
+    /// stdout still exists.
     pub(crate) fn show(&mut self, text: &str) -> io::Result<bool> {
         if !self.is_terminal {
             return data_while_read(&format!("{text}\n"));

@@ -23,7 +23,8 @@ const LEVEL: f64 = 0.05;
 
 /// How a run in progress is shown.
 pub(crate) enum Stage {
-    /// On a line. Without a terminal, only the beginning of each comparison is printed, and only if `tells` is set.
+    /// Shows the run on a line. Without a terminal, only the beginning of each comparison is printed, and only if
+    /// `tells` is set.
     Line {
         terminal: Terminal,
         tells: bool,

@@ -38,7 +38,7 @@ pub(crate) fn plan(parts: &Parts<'_>) -> StreamPlan {
     }
 }
 
-/// Returns the plan, as text only, of a run that is not a comparison.
+/// Returns the plan of a run that is not a comparison; such a plan has only text.
 pub(crate) fn plan_in_words(words: &str) -> StreamPlan {
     StreamPlan { words: words.to_owned(), ..StreamPlan::default() }
 }

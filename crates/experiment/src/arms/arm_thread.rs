@@ -62,7 +62,7 @@ impl ArmThread {
     /// Opens `n` connections from the thread; calls `begin` before it opens each connection.
     ///
     /// # Errors
-    /// The outer error is [`GoneError`]; the inner one comes from opening.
+    /// The outer error is [`GoneError`]. The inner error is that a connection could not be opened.
     pub(super) fn open(
         &self,
         endpoint: &Endpoint,

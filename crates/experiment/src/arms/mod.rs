@@ -37,7 +37,8 @@ pub struct Machine {
     /// `None` if no arm needs the network; `Err` with the reason if the network could not be made.
     network: Result<Option<Arc<Network>>, String>,
     supervisor: Result<Option<Arc<OwnThreads>>, String>,
-    /// `Err` with the reason if an arm needs a thread with its own namespaces and the kernel does not allow it.
+    /// `Err` with the reason if an arm needs a thread with separate namespaces and the kernel does not allow such a
+    /// thread.
     sidecar: Result<(), String>,
     ipv6: Result<(), String>,
     has_nft: bool,

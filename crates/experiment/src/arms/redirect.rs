@@ -103,7 +103,7 @@ impl RedirectArm {
     /// Opens `n` connections, and asks the kernel whether they are on the socket.
     ///
     /// # Errors
-    /// The errors of opening; [`NotMoved`] if a connection stayed on TCP.
+    /// The error from opening a connection; [`NotMoved`] if a connection stayed on TCP.
     pub(crate) fn open(&self, endpoint: &Endpoint, limits: Limits, n: usize) -> Result<Vec<Link>, Failure> {
         let n_begun = self.n_begun();
         let begin = move || {
@@ -151,7 +151,7 @@ impl Origin for RedirectArm {
     }
 }
 
-/// Whether an error is the one that system calls return after the supervisor has ended.
+/// Whether this is the error that system calls return after the supervisor has ended.
 ///
 /// # Source
 /// `seccomp(2)`, `SECCOMP_RET_USER_NOTIF`.

@@ -21,7 +21,7 @@ use super::arm_thread::{ArmThread, GoneError};
 use super::redirect::{NotMoved, RedirectArm};
 use crate::servers::pooler::of_hop;
 
-/// The parts that a target's arms need besides plain connections of this process.
+/// The parts that a target's arms need in addition to plain connections of this process.
 #[derive(Default)]
 pub(crate) struct TargetArms {
     redirect: Option<Arc<RedirectArm>>,

@@ -1,4 +1,5 @@
-//! Makes the measurements of `compare`, from its arguments to a record; the callers show and save the record.
+//! Makes the measurements of `compare`: takes its arguments, and returns a record. The callers show and save the
+//! record.
 //!
 //! [`parts`] plans the measurements, [`measure_all`] makes them, and [`measured`] plans and makes them for `reproduce`
 //! and `find --measure`.

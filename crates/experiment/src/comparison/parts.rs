@@ -1,4 +1,4 @@
-//! Plans the comparisons of one `compare` command line, which are measured one after the other.
+//! Plans the comparisons of one `compare` command line. The comparisons are measured one after the other.
 //!
 //! If there are several workloads, each workload is a part; each change that `--remedies` tries is a part as well.
 
@@ -16,7 +16,7 @@ use crate::spec::{Experiment, remedies};
 pub struct Asked {
     /// The experiments with their titles; the list has at least one experiment.
     pub all: Vec<(String, Experiment)>,
-    /// The arm that programs use today, if the user wants to know what would help.
+    /// The arm that programs use today; `None` if the user did not ask what would help.
     pub today: Option<String>,
     /// One sentence for each part that does not fit the other parts.
     left_out: Vec<String>,
@@ -40,7 +40,7 @@ pub struct Parts<'a> {
 }
 
 impl Asked {
-    /// Requests these experiments, one after the other; if there are several, the title of each is its workload.
+    /// Requests these experiments, one after the other. The title of each experiment is its workload.
     pub fn workloads(all: Vec<Experiment>) -> Self {
         let title = |it: &Experiment| it.requests.workload.clone().unwrap_or_default();
         Self { all: all.into_iter().map(|it| (title(&it), it)).collect(), today: None, left_out: Vec::new() }

@@ -12,7 +12,7 @@ pub fn empty_record(settings: &Experiment) -> Record {
     record_begun(command_line(settings), settings.seed)
 }
 
-/// Makes the record of a run that begins now, with this command line, which must not contain passwords.
+/// Makes the record of a run that begins now with this command line. The command line must not contain passwords.
 pub fn record_begun(command: Vec<String>, seed: u64) -> Record {
     let now = jiff::Zoned::now();
     let id = format!("{}-{}", now.strftime("%Y%m%d-%H%M%S"), std::process::id());

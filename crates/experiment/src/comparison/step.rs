@@ -30,7 +30,7 @@ pub struct Measured {
 
 /// The name, command line and path of a comparison's record.
 pub struct Named<'a> {
-    /// A suffix for the run's name: the time in the name is precise only to the second.
+    /// A suffix for the run's name. It is needed because the time in the name has no fractions of a second.
     pub suffix: &'a str,
     /// The command line that makes the same comparison.
     pub command: Vec<String>,
@@ -38,10 +38,10 @@ pub struct Named<'a> {
     pub path: Option<&'a Path>,
 }
 
-/// Measures, in the same way as `compare`, experiments that differ only in their workloads.
+/// Measures experiments that differ only in their workloads, in the same way as `compare`.
 ///
 /// # Errors
-/// Parts that do not fit together, or a path that cannot be written. Any later failure is returned with the record.
+/// The experiments do not fit together, or the path cannot be written. Any later failure is returned with the record.
 pub fn measured(
     experiments: Vec<Experiment>,
     named: Named<'_>,

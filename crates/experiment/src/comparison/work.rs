@@ -17,8 +17,8 @@ use crate::target::{AskPassword, Host, Target};
 /// Measures all parts, until one fails or the user stops it.
 ///
 /// # Errors
-/// The failure that ended the measurement. If the user set `stop`, only a state that could not be restored is a
-/// failure.
+/// The failure that ended the measurement. After the user has set `stop`, a failure is returned only if a state could
+/// not be restored.
 pub fn measure_all(
     parts: &[Part<'_>],
     (machine, ask): (Machine, AskPassword),
@@ -50,8 +50,8 @@ fn measure_part(
             break;
         }
         stage.say(&spec.before_measuring());
-        // If a server was silent for a whole time limit once, looptax does not wait for it again, neither for a later
-        // query nor for clean-up.
+        // If a server was once silent for a whole time limit, looptax does not wait for this server again: neither for
+        // a later query nor for clean-up.
         let _remembering = WaitOnce::begin();
         let planned = plan.targets.get(target_idx);
         let arms = planned.map_or(&settings.arms, |it| &it.arms);
@@ -74,7 +74,7 @@ fn measure_part(
     Ok(())
 }
 
-/// Drops a failure if the user has pressed Ctrl-C, because it then comes from an action that was interrupted.
+/// Drops a failure if the user has pressed Ctrl-C: the failure then comes from an action that was interrupted.
 fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<(), Failure> {
     if stop.load(Ordering::Relaxed) {
         return Ok(());
@@ -82,8 +82,8 @@ fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<()
     measured
 }
 
-/// Returns the comparisons of a target, with only those arms that the server has and over which it accepts this
-/// account. Only now, when the server is running, can these arms be determined.
+/// Returns the comparisons of a target, with only those arms that the server has and on which the server accepts this
+/// account. looptax can find out these arms only now, when the server is running.
 ///
 /// # Errors
 /// The reason why an arm cannot be measured, if no other arm would be left.

@@ -1,8 +1,8 @@
 //! The positive control: a busy wait of known length before each send must be measured as a tax.
 //!
-//! The check is judged with both ends scheduled in turns, because the wait then affects nothing else. Under normal
-//! scheduling the wait also changes how often the server takes the core from the client, so it costs more or less than
-//! its own length; this result is shown but not judged.
+//! The check is judged only in runs with both ends scheduled in turns: in these runs the busy wait affects nothing
+//! else. Under normal scheduling the busy wait also changes how often the server takes the core from the client, so it
+//! costs more or less than its own length. This result is shown but not judged.
 
 use std::io::ErrorKind;
 
@@ -73,7 +73,7 @@ fn in_turns(check: &mut Bench<'_>, delay: &Delay) -> Result<Option<InjectCheck>,
         Err(error) if error.kind() == ErrorKind::PermissionDenied => return Ok(None),
         Err(error) => return Err(error.into()),
     };
-    // An interval misses the true value by chance in one of twenty cases, so if only one run was requested and its
+    // By chance, an interval misses the true value in one of twenty cases. So if only one run was requested and its
     // interval misses the true value, a second run is made.
     let n_asked = check.spec.n_runs.min(MOST_RUNS);
     let n_runs = n_asked.max(2);
@@ -133,7 +133,7 @@ fn row(run: &OneRun, truth: f64) -> InjectedRun {
     }
 }
 
-/// Returns the true θ: ln of the time per request with the delay over the time without the delay.
+/// Returns the true θ: ln(time per request with the delay / time per request without the delay).
 ///
 /// The delay is the time that the busy wait really took, less the time that the same code took for a wait of zero.
 fn truth(epochs: &[MeasuredEpoch]) -> Option<f64> {

@@ -29,7 +29,7 @@ const LONG_SLICE: Duration = Duration::from_millis(500);
 /// Number of rows in the server's table: enough for different keys, and quick to fill.
 const ROWS: u32 = 10_000;
 
-/// The arms that are checked. `redirect` is left out, since its cost does not depend on how quiet the machine is.
+/// The arms that are checked. `redirect` is left out, because its cost does not depend on how quiet the machine is.
 const ARMS: [Arm; 2] = [Arm::Unix, Arm::Tcp];
 
 /// Runs the checks; `None` if interrupted.
@@ -106,7 +106,7 @@ fn all(check: &mut Bench<'_>) -> Result<Vec<DoctorResult>, Failure> {
     Ok(results)
 }
 
-/// Compares an arm with itself, each side with its own connections. At most a limited number of runs may report a
+/// Compares an arm with itself, each side with its own connections. Only a limited number of runs may report a
 /// difference.
 fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<DoctorResult, Failure> {
     let mut runs = Vec::new();
@@ -145,7 +145,8 @@ fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<DoctorResult, Failure> {
 }
 
 /// Returns how many alarms (runs that report a difference) are accepted, and whether the number of alarms is within
-/// this limit. If only one run was requested and it alarms, it is repeated once at a level of 1 %.
+/// this limit. If only one run was requested and this run reports a difference, the run is repeated once at a level of
+/// 1 %.
 fn accepted(check: &mut Bench<'_>, arm: Arm, n_runs: u64, n_alarms: u64) -> Result<(u64, bool), Failure> {
     if n_runs != 1 || n_alarms == 0 {
         let accepted = rules::largest_accepted(n_runs);

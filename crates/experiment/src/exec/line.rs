@@ -1,6 +1,6 @@
 //! The command that is run for an arm: its words and its environment variables.
 //!
-//! Runs a MySQL client to find out its family, and uses nothing else on this machine.
+//! The only program that this module runs is a MySQL client, to find out the client's family.
 
 use std::process::{Command, Stdio};
 

@@ -1,4 +1,4 @@
-//! The plan of `--exec`, which is printed before the runs, and the reasons why a run is not possible.
+//! The plan of `--exec`, and the reasons why a run is not possible. The plan is printed before the runs.
 
 use std::fmt::Write;
 
@@ -15,8 +15,8 @@ use crate::spec::target::TargetSpec;
 use crate::spec::tool::without_passwords;
 use crate::spec::{Effort, Experiment};
 
-/// Returns when the runs end: by the same rules as other comparisons, except that only `--precise` allows up to 120
-/// epochs, because whole commands take long.
+/// Returns the rules by which the runs end. They are the same as for other comparisons, with one exception: only
+/// `--precise` allows up to 120 epochs, because whole commands take long.
 pub(crate) fn stopping(settings: &Experiment) -> Stopping {
     let analyses = { settings.effort }.analyses(InterimAnalyses::quick(), None);
     Stopping {

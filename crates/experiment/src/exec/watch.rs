@@ -1,4 +1,4 @@
-//! Finds out which transport a command really uses, from its open connections while it runs.
+//! Finds out which transport a command really uses: looks at the command's open connections while the command runs.
 //!
 //! If looptax knows the server, only connections to this server count. If not, every TCP connection counts, and every
 //! Unix socket that has a name, except the sockets of services that any program may use.

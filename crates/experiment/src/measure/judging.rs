@@ -194,8 +194,7 @@ fn tls_words(facts: &TlsFacts) -> String {
     format!("{} {}, {handshakes}", facts.version, facts.cipher)
 }
 
-/// Returns how a contrast that has just run has ended; `cut_short_alpha` is its level if it did not end at an interim
-/// analysis.
+/// Returns how a contrast ended. If it did not end at an interim analysis, its level is `cut_short_alpha`.
 pub(crate) fn ending_of(contrast: &ContrastRun, cut_short_alpha: f64, failure: Option<&BenchError>) -> Ending {
     let chain = failure.map(|failure| {
         std::iter::successors(Some(failure as &dyn Error), |error| (*error).source())

@@ -83,7 +83,8 @@ fn scene(target: &Target, case: &Case) -> Scene {
 #[derive(Clone, Copy)]
 struct Loaded<'a> {
     case: &'a Case,
-    /// Requests per second of the slower arm; `None` unless the case's rate is a percentage of this capacity.
+    /// The capacity of the slower arm, in requests per second; `None` unless the case's rate is a percentage of this
+    /// capacity.
     capacity: Option<f64>,
 }
 
@@ -117,7 +118,8 @@ impl Capacities {
     }
 }
 
-/// If the server has ended, adds its end to the failure, because the end explains more than the failure itself.
+/// If the server has ended, adds to the failure how the server ended, because this explains more than the failure
+/// itself.
 pub(crate) fn with_log(failure: Failure, target: &mut Target) -> Failure {
     // The connections of a killed process close a moment before its end is visible.
     let ended = (0..LOOKS_AFTER_FAILURE).find_map(|look_idx| {
@@ -148,7 +150,8 @@ fn judge(
     let plan = plan::bench(settings, target, case, seed, capacity);
     let pairs = case.pairs();
     let mut connector = TargetConnector::new(target, pairs);
-    // If other clients use the server, its counter also counts their requests, so the counter is not used.
+    // If other clients use the server, the server's counter also counts the requests of these clients, so looptax does
+    // not use the counter.
     let counter = (!target.has_load_limits).then(|| Counter::start(target)).flatten();
     let ports = ports(settings, case);
     let mut outcome = run(&plan, &mut connector, stage, stop)?;
@@ -210,8 +213,8 @@ fn time_wait((before, after): (LocalPorts, LocalPorts)) -> record::TimeWait {
     }
 }
 
-/// Returns the server's count of requests together with looptax's count; `None` if an epoch was broken off, because
-/// looptax did not count the requests of that epoch.
+/// Returns the server's count of requests together with looptax's count. If an epoch was broken off, returns `None`,
+/// because looptax did not count the requests of that epoch.
 fn count(
     counter: &Counter,
     target: &Target,

@@ -53,8 +53,8 @@ impl RecordWriter {
         self.record.comparisons.push(comparison);
     }
 
-    /// Saves the record after a comparison, so that it survives if the run is killed. An error is ignored, because the
-    /// save at the end of the run fails again and reports the error.
+    /// Saves the record after a comparison, so that the record survives if the run is killed. An error is ignored here:
+    /// the save at the end of the run fails too, and reports the error.
     pub fn save_early(&mut self) {
         let _ = self.save();
     }

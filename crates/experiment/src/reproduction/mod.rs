@@ -1,10 +1,10 @@
 //! Repeats published comparisons on this machine, and shows each claim, the measurement for it, and how well the two
 //! agree.
 //!
-//! A part is one publication: a file in `data/` with its claims; its [`steps`](Part::steps), which are comparisons as
-//! `compare` makes them; and its rows, each with a claim and the measurement for it. A measurement that cannot be
-//! described by data has its own module. In this folder only `runner` measures, in the same way as `compare`. Called by
-//! `commands::reproduce`.
+//! A part is one publication. It has a file in `data/` with its claims; its [`steps`](Part::steps), which are
+//! comparisons as `compare` makes them; and its rows, each with a claim and the measurement for this claim. If data
+//! cannot describe a measurement, the measurement has its own module. In this folder only `runner` measures, in the
+//! same way as `compare`. Called by `commands::reproduce`.
 
 mod dimitri;
 mod kawin;

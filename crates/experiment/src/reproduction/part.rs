@@ -10,8 +10,8 @@ use super::publication::{Extra, Publication};
 pub struct Part(pub(super) usize);
 
 impl Part {
-    /// Returns all publications in the order of measuring: by date of publication, except that publications which move
-    /// the process into separate network namespaces come last.
+    /// Returns all publications in the order of measuring. Publications that move the process into separate network
+    /// namespaces come last; otherwise the order is by date of publication.
     pub fn all() -> impl Iterator<Item = Self> {
         (0..Publication::all().len()).map(Self)
     }

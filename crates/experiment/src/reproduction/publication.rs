@@ -1,5 +1,5 @@
-//! The claims of publications and the measurements for them, from the files in `data/`. No other place has figures that
-//! other people published.
+//! The claims of publications and the measurements for them, from the files in `data/`. Only these files have figures
+//! that other people published.
 //!
 //! Figures that a publication shows only in charts are left out. In a pair of numbers, the first number is for a quick
 //! run, the second number for a usual run. A reason may contain names of the comparison's figures in braces.
@@ -18,7 +18,7 @@ use serde::{Deserialize, Deserializer};
 use super::part::Part;
 use super::programs::on_path;
 
-/// The contents of the files of `data/` that have an article, one article per file.
+/// The contents of those files of `data/` that have the key `article`.
 const FILES: &[&[u8]] = include!(concat!(env!("OUT_DIR"), "/publications.rs"));
 
 static PUBLICATIONS: LazyLock<Vec<Publication>> = LazyLock::new(|| {
@@ -68,7 +68,7 @@ impl Publication {
     }
 }
 
-/// A measurement of a publication besides its steps; each kind has a module.
+/// A measurement that a publication needs in addition to its steps; each kind has a module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Extra {
@@ -132,7 +132,7 @@ pub(crate) struct StepPlan {
     pub epochs: [u64; 2],
     /// The time limit for measuring, in seconds. When this time is over, the step is ended.
     pub budget_s: [u64; 2],
-    /// The amount of data, from which the number of epochs follows if the user requests a share of the published
+    /// The amount of data. If the user requests a share of the published amount, the number of epochs follows from this
     /// amount.
     pub amount: Option<Amount>,
     /// Reasons why published and measured values may differ, for all claims of the step.
@@ -163,7 +163,7 @@ impl StepPlan {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Rows {
     pub published: u64,
-    /// Number of rows if the user requests no share; `None` for the published number.
+    /// Number of rows if the user requests no share. With `None`, the published number is used.
     pub usual: Option<[u64; 2]>,
     /// The time that a million requests may take, in seconds.
     #[serde(default)]
@@ -197,11 +197,13 @@ pub(crate) struct RowPlan {
     /// Further reasons why the published and the measured value may differ.
     #[serde(default)]
     pub reasons: Vec<String>,
-    /// With the next two fields, selects a comparison of the step: the first that matches all fields that are set.
+    /// This field and the next two fields select a comparison of the step: the first comparison that matches all fields
+    /// that are set.
     workload: Option<String>,
     connections: Option<u32>,
     share_pct: Option<f64>,
-    /// Whether to select, instead of the first match, the comparison in which the baseline had the highest throughput.
+    /// Normally the first match is selected. If this is set, the comparison in which the baseline had the highest
+    /// throughput is selected.
     #[serde(default)]
     is_at_most: bool,
 }

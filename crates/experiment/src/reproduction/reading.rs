@@ -1,4 +1,4 @@
-//! The result of a step, which is a record, and figures from it.
+//! The record of a step, and figures that are computed from this record.
 
 use looptax_model::record::{Comparison, Epoch, Record, ReproductionProof};
 
@@ -7,13 +7,13 @@ pub struct Reading {
     pub step_idx: u32,
 }
 
-/// Returns the epochs of the pair of the baseline and the arm with this index.
+/// Returns the epochs that compare the baseline with the arm that has this index.
 pub(crate) fn epochs_of(comparison: &Comparison, arm_idx: usize) -> impl Iterator<Item = &Epoch> {
     let pair = [0, arm_idx as u32];
     comparison.raw.epochs.iter().filter(move |epoch| epoch.pair == pair)
 }
 
-/// Returns how much work was done for the pair of the baseline and the arm with this index.
+/// Returns how much work was done to compare the baseline with the arm that has this index.
 pub(crate) fn proof(comparison: &Comparison, arm_idx: usize) -> ReproductionProof {
     let slices = || epochs_of(comparison, arm_idx).flat_map(|epoch| &epoch.slices);
     let n_requests: u64 = slices().map(|slice| slice.requests).sum();

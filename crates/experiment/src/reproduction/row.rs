@@ -85,7 +85,8 @@ pub(crate) fn row(reading: &Reading, plan: &RowPlan, of_step: &[String]) -> Opti
     })
 }
 
-/// Fills the figures of the comparison into a reason; `None` if one of the figures does not exist.
+/// Puts figures of the comparison into a reason, in place of their names in braces; `None` if one of the figures does
+/// not exist.
 fn known_of(comparison: &Comparison, words: &str) -> Option<ReproductionReason> {
     let load = &comparison.load;
     let mut figures = BTreeMap::new();

@@ -35,7 +35,7 @@ pub struct Surroundings {
     pub onlooker: Box<dyn Onlooker>,
     /// The folder for the records.
     pub folder: PathBuf,
-    /// The flag that ends a step; it is set by a signal, and when the step's time is over.
+    /// The flag that ends a step; it is set by a signal, or when the step's time is over.
     pub stop: Arc<AtomicBool>,
     /// The flag that only a signal sets.
     pub interrupted: Arc<AtomicBool>,

@@ -38,7 +38,8 @@ impl Amounts {
         if self.is_quick { quick } else { usual }
     }
 
-    /// Returns the published number multiplied by `scale`, or `default` if there is no scale; at least `least`.
+    /// Returns the published number multiplied by `scale`, or `default` if there is no scale. The result is never below
+    /// `least`.
     pub fn scaled(&self, published: u64, default: u64, least: u64) -> u64 {
         let share = self.scale.map(|scale| (published as f64 * scale) as u64);
         share.unwrap_or(default).max(least)

@@ -15,7 +15,7 @@ use looptax_wire::{Codec, Draws, Reply, Sent, WireError};
 const SYNC: &[u8] = b"S\0\0\0\x04";
 /// MySQL's `COM_PING` in its packet.
 const PING: &[u8] = b"\x01\0\0\0\x0e";
-/// Number of successive transactions without a message after which the script counts as wrong.
+/// If this many successive transactions send no message, the script counts as wrong.
 const MOST_IDLE: u32 = 10_000;
 
 pub(crate) struct ScriptCodec {

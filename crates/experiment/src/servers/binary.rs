@@ -128,7 +128,8 @@ pub(crate) fn version_of(binary: &Path) -> String {
 /// Whether the installed server of this kind has TLS by default, so that its own client programs use TLS.
 ///
 /// # Source
-/// MariaDB 11.4's release notes: the server makes a certificate at start if it is given none; observed with 11.8.9.
+/// MariaDB 11.4's release notes: the server makes a certificate at start if the user gives it no certificate; observed
+/// with 11.8.9.
 pub fn offers_tls_unasked(kind: Kind) -> bool {
     match kind {
         Kind::Mysql => true,

@@ -14,7 +14,7 @@ use crate::servers::scratch::Scratch;
 use crate::servers::spawn::{Program, spawn};
 use looptax_host::waiting;
 
-/// How long a server may take to end if looptax cannot wait for a normal end.
+/// Time limit for the end of a server, if looptax cannot wait for a normal end.
 pub(crate) const DROP_GRACE: Duration = Duration::from_secs(2);
 
 /// Pause between two checks of a starting server; short compared with the second that a start takes.
@@ -39,7 +39,7 @@ impl<'a> ChildGuard<'a> {
         Self::spawn_as(program, scratch.account(), stop, scratch)
     }
 
-    /// Starts the program as the user of looptax: the program gives up root's rights by itself, or looptax is not root.
+    /// Starts the program as the user of looptax. If looptax is root, the program itself gives up root's rights.
     pub(crate) fn spawn_as_us(program: &Program, stop: StopSignal, scratch: &'a Scratch) -> Result<Self, ServerError> {
         Self::spawn_as(program, None, stop, scratch)
     }

@@ -2,10 +2,10 @@
 //! be the upstream of a web server (`http`).
 //!
 //! Each connection has a thread, which receives and sends with blocking calls; the system calls and their flags are the
-//! same on both transports. For thousands of connections a single thread serves all of them (`one_thread`). The loops
-//! in `exchange` and `swallow` do not allocate, lock or log: their buffers are made once per connection. `looptax
-//! internal echo-server` runs the server, and looptax kills it at the end. The bytes of the protocol are defined in
-//! `looptax_wire::echo`.
+//! same on both transports. If there are thousands of connections, a single thread serves all of them (`one_thread`).
+//! The loops in `exchange` and `swallow` do not allocate, lock or log: their buffers are made once per connection.
+//! `looptax internal echo-server` runs the server, and looptax kills it at the end. The bytes of the protocol are
+//! defined in `looptax_wire::echo`.
 
 mod connection;
 mod http;

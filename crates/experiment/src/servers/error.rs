@@ -65,7 +65,7 @@ pub enum ServerError {
     /// looptax refuses to start this program as root.
     #[error("looptax does not start `{}` as root, because users other than root can change {why}", path.display())]
     PassedOver { path: PathBuf, why: Distrust },
-    /// A program has the server's name, but what it prints for `--version` is not from a server that looptax can start.
+    /// A program has the server's name, but its output for `--version` is not that of a server that looptax can start.
     #[error("`{}` is not a {kind} server that looptax can start: `--version` {what}", path.display())]
     BinaryUnfit { kind: Kind, path: PathBuf, what: String, hint: Option<String> },
     /// A program with the server's name could not be run, so its version is unknown.

@@ -1,5 +1,5 @@
-//! Finds, by the names and locks of folders, what is left after both looptax and its reaper have crashed; removes these
-//! leftovers.
+//! Finds and removes what remains after both looptax and its reaper have crashed. Recognizes these leftovers by the
+//! names and locks of their folders.
 //!
 //! Never touches another user's folder, a folder without looptax's lock file, or a folder whose lock is held. Called by
 //! `target` and `copies` before they make folders.

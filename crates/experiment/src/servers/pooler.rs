@@ -46,8 +46,7 @@ pub fn has_mode(kind: Kind, mode: PoolMode) -> bool {
     engine::pooling(kind).is_none_or(|it| it.modes.contains(&mode))
 }
 
-/// Returns the database name for which a pooler connects to the server's port, if the pooler has such a name besides
-/// the name for the server's socket.
+/// Returns the database name for which a pooler connects to the server's port; `None` if there is no such name.
 pub fn over_tcp(kind: Kind) -> Option<&'static str> {
     engine::pooling(kind)?.over_tcp
 }

@@ -1,5 +1,5 @@
-//! A process that looptax has started, identified by its pid and start time; ends the process and all processes that it
-//! started.
+//! A process that looptax has started, identified by its pid and start time. This module ends the process together with
+//! all processes that it started.
 //!
 //! Signals are sent through pidfds. The start time is checked after a pidfd was opened, so a process that has reused
 //! the pid never gets a signal. The server's stop, the reaper and the sweep of leftovers all end processes through this
@@ -193,7 +193,7 @@ fn kill_all(handles: Vec<OwnedFd>, limit: Duration) {
     }
 }
 
-/// Returns all descendants of `pid`: the processes that it has started, and the processes that these have started.
+/// Returns all descendants of `pid`: its children, their children, and so on.
 fn descendants(pid: u32) -> Vec<OwnedFd> {
     let found = processes::descendants(&[pid]).into_iter();
     found.filter_map(|it| open_pid(it.pid)).collect()
@@ -221,7 +221,8 @@ fn runs_server(entry: &ProcEntry) -> bool {
     };
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let name = name.trim_end_matches(" (deleted)");
-    // php-fpm is recognized by its name: it starts its own session if it does not lead its process group.
+    // php-fpm is recognized by its name. If php-fpm does not lead its process group, it starts a separate session, so
+    // its group is not one of the noted groups.
     Kind::startable().any(|kind| programs(kind).contains(&name)) || is_php_fpm(name)
 }
 

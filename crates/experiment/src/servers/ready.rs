@@ -1,4 +1,5 @@
-//! Checks on each address of a server whether the server is ready, with the first bytes of the server's own protocol.
+//! Checks on each address of a server whether the server is ready. For this it uses the first bytes of the server's own
+//! protocol.
 //!
 //! Uses no client library. `server` repeats the check until the server is ready, or until the time limit.
 

@@ -90,12 +90,12 @@ pub struct PrivateServer {
     pub protocol: Protocol,
     /// The version that the server reports: `10.11.19-MariaDB-0+deb12u1`.
     pub version: String,
-    /// The server's process id: for PostgreSQL the postmaster's, for memcached that of the first process.
+    /// The server's process id. PostgreSQL: the id of the postmaster. memcached: the id of the first process.
     pub pid: u32,
-    /// The socket on which the server listens; for memcached the socket of the first process that has one.
+    /// The socket on which the server listens. memcached: the socket of the first process that has a socket.
     pub socket: PathBuf,
-    /// The TCP address on 127.0.0.1 on which the server listens; for memcached the address of the first process that
-    /// has one.
+    /// The TCP address on 127.0.0.1 on which the server listens. memcached: the address of the first process that has
+    /// such an address.
     pub tcp: SocketAddr,
     /// The server's processes: a single process that listens on both transports; for memcached four processes that
     /// listen on one transport each.
@@ -121,14 +121,14 @@ pub struct PrivateServer {
 impl PrivateServer {
     /// Starts the server, and waits until it is ready on both transports.
     ///
-    /// Call it from a thread that lives as long as the server, such as the main thread: the kernel sends the server's
-    /// death signal when the calling thread ends.
+    /// Call this function from a thread that lives as long as the server, such as the main thread: the kernel sends the
+    /// server's death signal when the calling thread ends.
     ///
     /// # Errors
-    /// [`ServerError::BinaryMissing`] if it is not installed; [`ServerError::Initialise`], [`ServerError::Exited`] and
-    /// [`ServerError::NotReady`], each with the end of the server's log; [`ServerError::PathTooLong`] and
-    /// [`ServerError::Scratch`] for the folder; [`ServerError::Stopped`] after a signal. Nothing is left behind in any
-    /// case.
+    /// [`ServerError::BinaryMissing`] if no program of this kind is installed; [`ServerError::Initialise`],
+    /// [`ServerError::Exited`] and [`ServerError::NotReady`], each with the end of the server's log;
+    /// [`ServerError::PathTooLong`] and [`ServerError::Scratch`] for the folder; [`ServerError::Stopped`] after a
+    /// signal. Nothing is left behind in any case.
     pub fn start(config: &Config, reaper: &Reaper) -> Result<Self, ServerError> {
         let kind = config.kind;
         let protocol = kind::protocol_of(kind)?;
@@ -243,8 +243,8 @@ impl PrivateServer {
     /// Asks the server to end, kills it if it does not end, and removes its folder.
     ///
     /// # Errors
-    /// [`ServerError::Immortal`] if the server is still alive after that, [`ServerError::Scratch`] if the folder cannot
-    /// be removed. In both cases the reaper tries again when looptax ends.
+    /// [`ServerError::Immortal`] if the server did not end even then; [`ServerError::Scratch`] if the folder cannot be
+    /// removed. In both cases the reaper tries again when looptax ends.
     pub fn stop(mut self) -> Result<(), ServerError> {
         let is_hurried = waiting::has_stopped();
         self.end(if is_hurried { DROP_GRACE } else { STOP_GRACE })?;
@@ -386,7 +386,7 @@ fn launch_on_a_free_port<'a>(site: &Site<'a>, idx: usize) -> Result<Running<'a>,
     }
 }
 
-/// Launches one process, and checks it until it is ready, has ended, or the time limit has passed.
+/// Launches one process. Then checks it until it is ready, until it has ended, or until the time limit has passed.
 fn launch_once<'a>(site: &Site<'a>, idx: usize, ports: Ports) -> Result<Running<'a>, ServerError> {
     let kind = site.kind;
     let launch = (site.engine.launch)(site, idx, ports)?;

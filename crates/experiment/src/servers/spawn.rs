@@ -71,8 +71,8 @@ pub(crate) fn spawn(
     match register(&mut child, stop, scratch) {
         Ok(process) => {
             if let Some(mut stdin) = child.stdin.take() {
-                // The error is ignored: if a child ends early, the broken pipe does not explain the cause; its exit
-                // status and log do.
+                // The error is ignored: if a child ends early, the broken pipe does not explain the cause, but the
+                // child's exit status and log explain it.
                 stdin.write_all(program.input.as_bytes()).ok();
             }
             Ok((child, process))

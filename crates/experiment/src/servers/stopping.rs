@@ -7,7 +7,7 @@ use std::time::Duration;
 use looptax_host::waiting;
 use rustix::event::PollFlags;
 
-/// A stream on which a wait for the peer ends after a signal, or after a time limit without data.
+/// A stream that stops waiting for its peer after a signal, or after a time limit without data.
 pub(crate) struct Stoppable<S> {
     pub(crate) stream: S,
     pub(crate) limit: Duration,

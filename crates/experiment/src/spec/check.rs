@@ -115,8 +115,8 @@ fn check_dumps(experiment: &Experiment) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Returns an error if requests log in and the client model is not the one that blocks: a login is a separate dialogue,
-/// in which the client does not poll.
+/// Returns an error if requests log in and the user requested a client model other than `block`: a login is a separate
+/// dialogue, in which the client does not poll.
 fn check_connects(clients: Option<&Clients>) -> Result<(), Failure> {
     let typed = match clients {
         None => None,

@@ -1,4 +1,4 @@
-//! The clients that an experiment runs against a server: those that the user requested, or the default ones.
+//! The clients that an experiment runs against a server: the requested clients, or the default clients.
 
 use looptax_bench::ClientModel;
 use looptax_model::dsn::{Kind, Protocol};

@@ -36,13 +36,13 @@ pub enum Effort {
 pub const DELTA: f64 = 0.01;
 
 impl Effort {
-    /// Whether only the user's number of epochs or time decides when to stop.
+    /// Whether the measurement ends only after the number of epochs, or the time, that the user requested.
     pub fn is_fixed(self) -> bool {
         matches!(self, Self::Epochs(_) | Self::Time(_))
     }
 
-    /// Returns the interim analyses; `full` are the interim analyses of a full run. A time is converted to a number of
-    /// epochs of the length `epoch`, if that length is known.
+    /// Returns the interim analyses. `full` has the interim analyses of a full run. A time is converted to a number of
+    /// epochs; `epoch` is the length of an epoch, if this length is known.
     pub fn analyses(self, full: InterimAnalyses, epoch: Option<Duration>) -> InterimAnalyses {
         match self {
             Self::Full => full,

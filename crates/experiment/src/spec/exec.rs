@@ -51,7 +51,7 @@ impl Exec {
         Ok(Self { timeout: self::timeout(timeout)?, given: Given::Template(template(line)?), typed: vec![shown(line)] })
     }
 
-    /// Makes a plan of one command line for unix and another for tcp.
+    /// Makes a plan of two command lines: one for unix, and the other for tcp.
     ///
     /// # Errors
     /// The same as those of [`Exec::one_line`].

@@ -11,7 +11,7 @@ use super::typed;
 const SWEEP_PCT: [f64; 10] = [10.0, 20.0, 30.0, 40.0, 50.0, 60.0, 70.0, 80.0, 90.0, 95.0];
 /// Maximum length of a pause; with longer pauses there is nothing to measure.
 const LONGEST_PAUSE: Duration = Duration::from_secs(10);
-/// Maximum rate; a higher rate is probably a typing error, because no loopback serves it.
+/// Maximum rate. No loopback serves a higher rate, so a higher rate is probably a typing error.
 const MOST_PER_S: f64 = 100e6;
 
 /// A rate of requests over all connections of an arm.

@@ -53,7 +53,8 @@ pub enum Clients {
 
 /// The single description of a comparison: its arms, servers and load.
 ///
-/// Made from arguments, or in code; [`Experiment::command`] returns the command line for the same experiment.
+/// An experiment is made from arguments or by code. [`Experiment::command`] returns the command line for the same
+/// experiment.
 #[derive(Debug, Clone)]
 #[expect(clippy::struct_excessive_bools, reason = "each of these fields is an option of the command line")]
 pub struct Experiment {
@@ -92,7 +93,7 @@ pub struct Experiment {
     pub may_write: bool,
     /// Whether the user has declared that no other client uses the running server, so that there are no load limits.
     pub is_own_server: bool,
-    /// Whether Unix sockets are opened from a namespace that shares only their folder with the server.
+    /// Whether Unix sockets are opened from a namespace that shares only the folder of these sockets with the server.
     pub is_from_namespace: bool,
     /// Whether the user has agreed to the plan for a running server.
     pub is_agreed: bool,
@@ -146,7 +147,8 @@ impl Experiment {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Returns the arms to measure on a server, and the one of these arms that the server possibly does not have.
+    /// Returns the arms to measure on a server. If it is uncertain whether the server has one of these arms, the second
+    /// value is this arm.
     ///
     /// In MySQL, and in MariaDB from 11.4 on, TLS is on by default. Whether a running server has TLS is known only
     /// after a connection.
@@ -172,10 +174,10 @@ impl Experiment {
 }
 
 /// Returns a private server for every protocol of which a server is installed; echo is always installed. With
-/// `--client-like`, only servers that such clients use.
+/// `--client-like`, returns only servers that the named clients use.
 ///
 /// # Errors
-/// A usage failure if such clients use none of these servers.
+/// A usage failure if the named clients use none of these servers.
 pub fn installed(client_like: &[String]) -> Result<Vec<TargetSpec>, Failure> {
     let is_there = |kind: Kind| find_binary(kind).is_some();
     // The other kinds are measured only if the user names them: a run without targets must end within five minutes.

@@ -88,7 +88,7 @@ fn over_arms(base: Experiment, today: Arm, spec: &TargetSpec, arms: Option<Vec<A
     first
 }
 
-/// Returns the arms that are worth comparing with `today`, as far as a server of this kind may have them.
+/// Returns the arms that are worth comparing with `today`, and that a server of this kind may have.
 fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
     let mut arms = vec![Arm::Unix, Arm::Tcp];
     if matches!(spec, TargetSpec::Private(Kind::Postgres | Kind::Echo)) {
@@ -120,7 +120,8 @@ fn usual_arms(today: Arm, spec: &TargetSpec) -> Vec<Arm> {
 /// The reason why a change is not measured.
 type NoPoint = &'static str;
 
-/// Returns the changes other than the arm, each applied to `today`, or the reason why a change is not measured.
+/// Returns the changes that keep the arm. Each change has a title, and either `today` with this change or the reason
+/// why the change is not measured.
 fn changes(today: &Experiment, spec: &TargetSpec) -> Vec<(&'static str, Result<Experiment, NoPoint>)> {
     let mut changes = vec![
         ("16 requests at once", pipelined(today, spec)),

@@ -77,8 +77,8 @@ pub fn parse(word: &str) -> Result<TargetSpec, Failure> {
     Err(unknown_target(word))
 }
 
-/// Returns the target that was probably meant by a misspelt word: `private:postgres` for `postgers`, `mysql` or
-/// `private:psotgres`.
+/// Returns the target that was probably meant by a misspelt word: `private:postgres` for `postgers` or
+/// `private:psotgres`, and `private:mysql` for `mysql`.
 pub fn meant(word: &str) -> Option<String> {
     let word = word.strip_prefix("private:").unwrap_or(word);
     let kinds = Kind::startable().map(Kind::name);
@@ -123,8 +123,8 @@ fn running(word: &str) -> Result<Running, Failure> {
         socket: socket(&address)?,
         login: Login {
             user: address.user.unwrap_or_default(),
-            // If the server requires a password and neither the URL nor this variable has one, the user is asked for
-            // the password.
+            // If the server requires a password, and neither the URL nor this variable contains a password, the user is
+            // asked for the password.
             password: address
                 .password
                 .unwrap_or_else(|| Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default())),
@@ -175,8 +175,8 @@ fn socket(address: &Address) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// Returns a loopback address. `localhost` means 127.0.0.1, because for this name some clients use the socket and
-/// others TCP.
+/// Returns a loopback address. `localhost` means 127.0.0.1 here; for this name some clients would use the socket, and
+/// other clients TCP.
 fn ip(address: &Address) -> Result<IpAddr, Failure> {
     let hint = "looptax compares transports to a local server: use 127.0.0.1 or [::1]";
     let Some(host) = address.host.as_deref() else {

@@ -90,7 +90,8 @@ pub fn recognise(words: &[String]) -> Result<(usize, Tool), String> {
     known.map(|(_, tool)| (n_skipped, *tool)).ok_or(name)
 }
 
-/// Returns the words with passwords hidden, as far as they can be recognized by their option or position.
+/// Returns the words with passwords hidden. A password is recognized by its option or its position, so a password in an
+/// unknown place is not hidden.
 pub fn without_passwords(words: &[String]) -> Vec<String> {
     let tool = recognise(words).ok().map(|(_, tool)| tool);
     let is_redis = matches!(tool, Some(Tool::RedisCli | Tool::RedisBenchmark));
@@ -217,7 +218,8 @@ impl Tool {
     }
 }
 
-/// Passes database and TLS in the environment, so that words of the user's command line take precedence.
+/// Passes the database and the TLS mode in environment variables, so that words of the user's command line take
+/// precedence.
 fn libpq(endpoint: &Endpoint, login: &Login) -> Expansion {
     let (host, port) = libpq_address(endpoint);
     let mut set = variable("PGPASSWORD", login.password.reveal());

@@ -1,7 +1,7 @@
 //! Parses times, rates, counts and shares for every option.
 //!
-//! Each function returns `None` for any other text. The code of the option checks the range and writes the error.
-//! Called by `spec` and by the argument types of the command line.
+//! Each function returns `None` for a text that does not have one of its forms. The code of the option checks the range
+//! and writes the error. Called by `spec` and by the argument types of the command line.
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-//! How the client waits for replies: in the way of a client model, or as a real client does on each arm.
+//! How the client waits for replies: as a client model prescribes, or as a real client does on each arm.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use looptax_model::record::{Client, ClientLike};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Waits {
     As(ClientModel),
-    /// The client waits in the same way as this real client, whose waiting may differ between a Unix socket and TCP.
+    /// The client waits in the same way as this real client, which may wait differently on a Unix socket and on TCP.
     Like(&'static RealClient),
 }
 

@@ -97,7 +97,8 @@ impl Ground {
         if arm.is_unix() { Endpoint::Unix(self.server.socket.clone()) } else { Endpoint::Tcp(self.server.tcp) }
     }
 
-    /// Makes one storm. If the spec has a stall, the server is stopped from the beginning of the storm for that time.
+    /// Makes one storm. If the spec has a stall, the server is stopped during the stall, which begins together with the
+    /// storm.
     ///
     /// # Errors
     /// The server cannot be stopped, or a signal ended the storm.

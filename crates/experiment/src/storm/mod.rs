@@ -36,8 +36,8 @@ pub const KINDS: [Kind; 8] = [
 ];
 /// Number of storms with each queue length in the search for the shortest sufficient queue.
 const TRIES_OF_QUEUE: u32 = 3;
-/// A reply counts as late if it comes more than this time after the server runs again: TCP repeats a SYN after a
-/// second.
+/// A reply counts as late if it comes more than this time after the stopped server has continued: TCP repeats a SYN
+/// after a second.
 const LATE: Duration = Duration::from_millis(500);
 /// Time limit for a reply after the stall: TCP's first four attempts are over after 7 s.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(15);

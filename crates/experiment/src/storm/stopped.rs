@@ -41,7 +41,7 @@ impl Stopped {
             return Ok(());
         }
         let number = i32::try_from(pid).ok().and_then(Pid::from_raw);
-        // A process that has ended since it was listed need not be stopped.
+        // A process that has ended after it was listed need not be stopped.
         let Some(Ok(handle)) = number.map(|it| pidfd_open(it, PidfdFlags::empty())) else {
             return Ok(());
         };

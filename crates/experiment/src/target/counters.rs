@@ -12,8 +12,8 @@ use looptax_wire::redis::Value;
 
 use super::Target;
 
-/// Number of requests with which looptax reads a pool's count once: one request asks for the process that serves the
-/// connection, the other asks for the count.
+/// Number of requests that looptax sends to read a pool's count once. The first request asks which process serves the
+/// connection, the second request asks for the count.
 const OWN_REQUESTS: u64 = 2;
 
 /// A counter of the server, and its value when this `Counter` was made.
@@ -39,7 +39,7 @@ enum Kinds {
     Passed,
     /// The number of requests that PHP-FPM's pools have accepted, including the requests for the count.
     Accepted,
-    /// The number of requests for pages that looptax's own upstream has replied to.
+    /// The number of requests for pages to which looptax's own upstream has replied.
     Pages,
 }
 
@@ -51,8 +51,8 @@ impl Counter {
         } else {
             kinds(&target.workload, target.protocol)?
         };
-        // A new session prepares its statements again, and the number of sessions is not counted here, so the growth
-        // could not be predicted.
+        // A new session prepares its statements again, and the number of sessions is not counted here. So looptax
+        // cannot predict by how much the counter grows.
         if matches!(kinds, Kinds::Commits | Kinds::Passed) && target.reconnect_every.is_some() {
             return None;
         }
@@ -86,14 +86,14 @@ impl Counter {
             Kinds::Status(_) => n_requests * target.workload.n_statements() as u64,
             // Each statement that is prepared also counts as a transaction.
             Kinds::Commits => n_requests + n_connections * n_prepared(target),
-            // Each connection has also sent a query for the process that serves it.
+            // Each connection has also sent a query that asks which process serves the connection.
             Kinds::Passed => {
                 n_requests * target.workload.n_statements() as u64 + n_connections * (n_prepared(target) + 1)
             }
             // The connections that prove an arm are counted as connections too.
             Kinds::Sessions | Kinds::Received | Kinds::Pages | Kinds::Commands(_) => n_requests,
-            // Each connection has sent one request for the process that serves it, and each pool got two requests for
-            // its count.
+            // Each connection has sent a request that asks which process serves the connection, and each pool got two
+            // requests for its count.
             Kinds::Accepted => n_requests + n_connections + OWN_REQUESTS * target.pools.len() as u64,
             Kinds::Calls(_) | Kinds::Stats(_) => {
                 let per_request = match target.workload {
@@ -143,7 +143,7 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
     }
 }
 
-/// Returns what a pooler counts for a workload on connections that stay open.
+/// Returns the pooler's counter for a workload whose connections stay open; `None` if the pooler has no counter for it.
 fn passed(workload: &Workload) -> Option<Kinds> {
     let is_counted = workload.transaction().is_some();
     is_counted.then_some(Kinds::Passed)

@@ -21,7 +21,7 @@ pub(super) fn kept() -> Result<Kept, Failure> {
     Ok(Kept::in_data_folder(&data))
 }
 
-/// Runs a function, and passes to it the title and a date and time for the name of the switch.
+/// Calls a function with the title of the switch, and with the current day and time.
 pub(super) fn named<T>(title: &str, run: impl FnOnce(Named<'_>) -> T) -> T {
     let now = jiff::Zoned::now();
     run(Named { day: &now.strftime("%Y%m%d").to_string(), at: &now.timestamp().to_string(), title })
@@ -35,7 +35,7 @@ pub(super) struct Doing<'a> {
 }
 
 impl Doing<'_> {
-    /// Whether steps are not printed, because the user asked for quiet and need not agree to anything.
+    /// Whether steps are not printed: the user asked for quiet output, and has agreed to the switch with `--yes`.
     pub(super) fn is_silent(self) -> bool {
         self.terminal.is_quiet && self.args.yes && !self.args.dry_run
     }
@@ -53,8 +53,8 @@ impl Doing<'_> {
         Ok(terminal::data(text)?)
     }
 
-    /// Prints a step. If the output is silent, prints it only if the step failed or the user has to do it. If the step
-    /// cannot be printed because the reader of the output has ended, the switch continues.
+    /// Prints a step. If the output is silent, prints only steps that failed or that the user has to take. If the
+    /// reader of the output has ended, nothing is printed, and the switch continues.
     pub(super) fn show_step(self, step: &SwitchStep) {
         let is_needed = report::is_failure(step) || step.code == StepCode::ReloadByHand;
         if self.is_silent() && !is_needed {

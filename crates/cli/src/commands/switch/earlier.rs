@@ -1,4 +1,4 @@
-//! Earlier switches: their list, undoing and finishing them, and a question to the user about each interrupted switch.
+//! Earlier switches: lists, undoes and finishes them, and asks the user about each interrupted switch.
 
 use looptax_model::failure::Failure;
 use looptax_model::record::{ListedSwitch, StepCode, SwitchStanding, SwitchStep};
@@ -79,8 +79,8 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     Ok(if is_unread { Exit::No } else { Exit::Done })
 }
 
-/// With `--yes`, refuses to undo only one half of the switch of a server and its application: if only one of the two
-/// programs read its old file, their connection would be cut.
+/// With `--yes`, refuses to undo the switch of a server and its application by half: if only one of these two programs
+/// read its old file, their connection would be cut.
 fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     let Some(of) = switch.server().filter(|it| args.yes && !it.had_socket) else {
         return Ok(());
@@ -113,8 +113,7 @@ fn restart_again<'a>(switch: &Switch, args: &'a SwitchArgs) -> Restart<'a> {
     if terminal::agrees(&words) { Restart::ByItsService } else { Restart::NotAgreed }
 }
 
-/// Whether the application itself is reloaded by the caller's command. This is false for a switch of a web server, and
-/// for a fix.
+/// Whether the caller's command reloads the application. This is false for a switch of a web server, and for a fix.
 fn is_of_application(switch: &Switch) -> bool {
     switch.fix.is_none() && switch.stack().is_none()
 }
@@ -164,8 +163,8 @@ fn refuse_undone(listed: &ListedSwitch, others: &[Switch]) -> Result<(), Failure
     Err(Failure::usage(format!("{} is undone already", listed.id), hint))
 }
 
-/// Refuses if a later switch may depend on this one: after this switch prepared a server, an application may have been
-/// moved to it.
+/// Refuses if a later switch may depend on this switch: if this switch prepared a server, the later switch may have
+/// moved an application to that server.
 fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs) -> Result<(), Failure> {
     let stands_on_it = |it: &Switch| match switch.server() {
         Some(of) => it.moved_from(of.tcp),
@@ -186,8 +185,8 @@ fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs
     ))
 }
 
-/// Returns the last command that ran after all files were written. The restart of a server is never returned, because
-/// it runs earlier.
+/// Returns the last command that ran after all files were written. This is never the restart of a server, because a
+/// server is restarted earlier.
 fn reload_of(switch: &Switch) -> Option<String> {
     let after = switch.steps.iter().rev().take_while(|it| !matches!(it, Step::Written));
     let mut commands = after.filter_map(|it| match it {
@@ -197,8 +196,8 @@ fn reload_of(switch: &Switch) -> Option<String> {
     commands.next()
 }
 
-/// Returns the command with which the earlier switch made the application read its files, if the user agrees to run it
-/// again.
+/// The earlier switch ran a command so that the application read its files. Asks the user whether to run this command
+/// again, and returns it if the user agrees.
 fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     let command = reload_of(switch)?;
     if args.yes || !is_of_application(switch) {

@@ -1,4 +1,5 @@
-//! Fixes on the server that let an account use the socket, if the command line asks for them.
+//! Fixes: changes on the server that let an account use the socket. looptax makes them only if the command line asks
+//! for them.
 
 use looptax_host::discover::Survey;
 use looptax_model::dsn::{Address, Protocol, Secret};
@@ -35,7 +36,7 @@ pub(super) fn admin(args: &SwitchArgs) -> Result<Option<Address>, Failure> {
 /// prints the fixes.
 ///
 /// # Errors
-/// If a fix fails; the part of the fix that was done is then undone.
+/// If a fix fails. In this case the part of the fix that was already done is undone.
 pub(super) fn mend(doing: Doing<'_>, plan: &Plan, survey: &Survey) -> Result<Vec<String>, Failure> {
     let args = doing.args;
     let mut prepared = Vec::new();
@@ -67,7 +68,8 @@ pub(super) fn mend(doing: Doing<'_>, plan: &Plan, survey: &Survey) -> Result<Vec
     Ok(prepared)
 }
 
-/// Fails if the application is not known: its file would not be written, so no fix is made for it.
+/// Fails if the application is not known. looptax would then not write the application's file, so it makes no fix for
+/// this application.
 fn refuse_unnamed(planned: &Planned, args: &SwitchArgs) -> Result<(), Failure> {
     let Some(titles) = planned.found.may_be(args.application.as_deref()) else {
         return Ok(());

@@ -1,4 +1,4 @@
-//! A plan in the forms in which it is shown, saved and printed as a patch.
+//! A plan in three forms: as it is shown, as it is saved, and as a patch.
 
 use std::path::{Path, PathBuf};
 
@@ -81,8 +81,8 @@ pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints a hint about a web server's file: no list of sessions can prove its move, so it is changed together with the
-/// file of its upstream.
+/// Prints a hint about the file of a web server. No list of sessions can prove that a web server's connections moved,
+/// so looptax changes this file together with the file of the upstream.
 pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
     let is_behind = |it: &SwitchConnection| it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product);
     if doing.args.other.is_none() && !doing.args.containers && switched.connections.iter().any(is_behind) {
@@ -99,7 +99,8 @@ pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
 pub(super) fn lines_between(before: &[u8], after: &[u8]) -> Vec<Edit> {
     let texts = [before, after].map(String::from_utf8_lossy);
     let patch = diffy::DiffOptions::new().set_context_len(0).create_patch(&texts[0], &texts[1]).to_string();
-    // The first two lines are the names of both files; the match below drops the position of each part.
+    // The first two lines are the names of both files. The match below also drops the line with the position of each
+    // part.
     let lines = patch.lines().skip(2).filter_map(|line| {
         let (sign, text) = line.split_at_checked(1)?;
         let text = Some(masked(text));

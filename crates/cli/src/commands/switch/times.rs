@@ -1,5 +1,5 @@
-//! The times of the application's requests before and after the move. The kernel counts them, if looptax may load its
-//! counters.
+//! The times of the application's requests before and after the move. They come from the kernel, if looptax may load
+//! its counters.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
@@ -15,8 +15,8 @@ use looptax_switch::diagnose::find::watched::Beside;
 use super::doing::Doing;
 use crate::watching::Watch;
 
-/// Counts requests while the switch is planned. If the application is idle in this time, the switch need not wait for
-/// requests.
+/// Counts requests while the switch is planned. If the application is idle during this time, the switch need not wait
+/// for requests.
 pub(super) struct Times {
     watch: Watch,
     time: Duration,
@@ -57,7 +57,8 @@ impl Times {
         self.watch.look_for(self.time, stop).ok()?
     }
 
-    /// Times the requests of the same clients after the move, and those that other programs send to these clients.
+    /// Times the requests of the same clients after the move, and the requests that other programs send to these
+    /// clients.
     pub(super) fn after(
         &mut self,
         before: &Watched,
@@ -72,7 +73,8 @@ impl Times {
             |it: &WatchedChange| moves(it.before.way, &it.before.address, switched) && it.after.way == Way::Unix;
         let mut clients: BTreeSet<u32> = BTreeSet::new();
         let mut kept = vec![false; diff.hops.len()];
-        // A page waits for the requests of the application, so hops that lead to the application are kept too.
+        // A web page is ready only after the requests of the application, so hops that lead to the application are kept
+        // too.
         loop {
             let n_before = clients.len();
             for (hop, kept) in diff.hops.iter().zip(&mut kept) {

@@ -73,7 +73,7 @@ fn not_two(record: &str, n_words: usize) -> Failure {
     )
 }
 
-/// Fails if other options were typed, since they have no meaning for two records.
+/// Fails if other options were typed, because other options have no meaning for two records.
 fn refuse_options(typed: &[String]) -> Result<(), Failure> {
     let mut unsuitable = typed.iter().filter(|it| !SUITABLE.contains(&it.as_str()));
     let all: Vec<&str> = unsuitable.by_ref().map(String::as_str).collect();

@@ -26,9 +26,11 @@ pub(crate) struct Live {
     style: Style,
     screen: ratatui::Terminal<CrosstermBackend<Stderr>>,
     stop: Arc<AtomicBool>,
-    /// Whether a comparison has begun; if so, the next comparison to begin is the one after it.
+    /// Whether a comparison has begun. The view opens on the first comparison, so only later comparisons move the view
+    /// on.
     has_begun: bool,
-    /// Declared before `_taken`, so that the thread for keys ends before the terminal is restored.
+    /// This field is declared before `_taken`, so that the thread that waits for keys ends before the terminal is
+    /// restored.
     _keys: Option<Keys>,
     _taken: Taken,
 }

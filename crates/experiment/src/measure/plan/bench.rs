@@ -21,7 +21,7 @@ const IO_LIMIT: Duration = Duration::from_secs(10);
 /// Time limit for a whole dump.
 const DUMP_LIMIT: Duration = Duration::from_secs(10 * 60);
 
-/// Returns the maximum number of epochs of one contrast, for the slices with which it begins.
+/// Returns the maximum number of epochs of one contrast, if its slices keep their first length.
 pub(super) fn most_epochs(settings: &Experiment, case: &Case) -> usize {
     interim_analyses(settings, case).n_max()
 }
@@ -48,8 +48,8 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
     match settings.effort {
         Effort::Epochs(_) | Effort::Time(_) => {}
         _ if case.placement == Placement::Free && !are_dumps => return InterimAnalyses::short(),
-        // 40 epochs of one contrast take 20 s, and so do 20 epochs of each of two contrasts: a server that other people
-        // use is not kept busy for longer.
+        // A server that other people use is kept busy for at most 20 s. This is the time for 40 epochs of one contrast,
+        // or for 20 epochs of each of two contrasts.
         _ if is_running && !settings.is_own_server => {
             let has_one = case.clients.len() * (case.arms.len() - 1) == 1;
             return if has_one { InterimAnalyses::quick() } else { InterimAnalyses::short() };
@@ -57,8 +57,8 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
         _ => {}
     }
     let full = if are_dumps {
-        // An epoch of dumps has only two runs per arm, so a single disturbed run spoils the epoch. More epochs than in
-        // these analyses would add little.
+        // An epoch of dumps has only two runs per arm, so a single disturbed run spoils the epoch. Epochs after the
+        // last of these analyses would add little.
         InterimAnalyses::quick()
     } else {
         InterimAnalyses::full()

@@ -88,13 +88,13 @@ pub(super) enum Hold {
 }
 
 impl Hold {
-    /// Returns the placement that is judged if the user requested none. `stays` means a single connection without
-    /// pauses.
+    /// Returns the placement that is judged if the user requested none. `stays` means that the client has a single
+    /// connection, and sends requests on it without pauses.
     pub(super) fn usual(self, n_cores: usize, stays: bool) -> Placement {
         match self {
             Self::Unknown => Placement::ClientPinned,
-            // With every further connection and every pause the server may move to another core, so few slices would
-            // count.
+            // At each further connection and at each pause, the server may move to another core. Only a few slices
+            // would then count.
             Self::Followed if !stays => Placement::ClientPinned,
             // If there is another core, a server whose threads are not pinned moves to that core.
             Self::Followed if n_cores > 1 => Placement::Split,

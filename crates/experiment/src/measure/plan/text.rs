@@ -309,7 +309,7 @@ fn case_line(settings: &Experiment, case: &Case, unsure: Option<Arm>, time: Most
 struct MostTime {
     measuring: Duration,
     warm_up: Duration,
-    /// Number of epochs of the warm-up, if this number is fixed and the length is not.
+    /// Number of epochs of the warm-up; `None` if this number is not fixed.
     warm_up_epochs: Option<usize>,
 }
 

@@ -17,8 +17,8 @@ use super::super::{Amounts, Runner};
 const NEAR: f64 = 2.0;
 const ALPHA: f64 = 0.05;
 
-/// Number of writes that share one delayed acknowledgement. The acknowledgement comes after 40 ms, which is about a
-/// millisecond for each of these writes.
+/// Number of writes that share one delayed acknowledgement. The acknowledgement comes after 40 ms. Divided by this
+/// number, this is about a millisecond for each write.
 const BURST: usize = 36;
 
 const PATTERNS: [(&str, Pattern); 5] = [

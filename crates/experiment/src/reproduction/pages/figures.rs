@@ -1,4 +1,4 @@
-//! Estimates from the times of pages: for each transport by itself, and for one transport relative to another.
+//! Computes estimates from the times of pages: for each transport by itself, and for one transport relative to another.
 //!
 //! The two pages of a pair are loaded directly after each other, so the logarithm of the ratio of their times does not
 //! contain the machine's drift. The value of an epoch is the median of its pairs; an estimate is the Hodges-Lehmann
@@ -21,7 +21,7 @@ pub(super) const SINGLE_LOOK: f64 = 0.05;
 /// A page, and the time that it took on looptax's clock.
 pub(super) type Load = Timed<Page>;
 
-/// The pages of the same rank in an epoch, `[over, of]`; they were loaded directly after each other.
+/// Two pages of an epoch, one over each transport: `[over, of]`. They were loaded directly after each other.
 pub(super) type Pair = [Load; 2];
 
 /// Estimates by name; in JSON, each has its value and the ends of its interval.
@@ -76,8 +76,8 @@ fn page_us(load: &Load) -> f64 {
     load.value.page_us
 }
 
-/// Returns the time from before the request is sent to after its last byte, on looptax's clock, in µs. The queries that
-/// prove the page are not included.
+/// Returns the time of a page on looptax's clock, in µs. It begins before the request is sent, and ends after the last
+/// byte has arrived. The time of the queries that prove the page is subtracted.
 fn client_us(load: &Load) -> f64 {
     load.wall_ns as f64 / 1e3 - load.value.proof_us
 }
@@ -163,7 +163,8 @@ fn query_sd(pairs: &[Pair], arm: usize) -> Option<f64> {
     spread(&times)
 }
 
-/// Returns the standard deviation; `None` also if all values are the same, because a ratio cannot use a deviation of 0.
+/// Returns the standard deviation; `None` if there are too few values, or if all values are the same, because a ratio
+/// cannot use a deviation of 0.
 fn spread(values: &[f64]) -> Option<f64> {
     deviation(values).filter(|deviation| *deviation > 0.0)
 }

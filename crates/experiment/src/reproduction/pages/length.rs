@@ -1,4 +1,4 @@
-//! How many pages are measured, and how long a site is measured, for the requested effort.
+//! Translates the requested effort into a number of pages, and into a time for each site.
 
 use std::time::Duration;
 

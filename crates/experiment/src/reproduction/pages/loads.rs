@@ -1,4 +1,4 @@
-//! Loads pages over two transports in turns, and proves for each page its queries and its transport.
+//! Loads pages over two transports in turns. For each page, proves its queries and its transport.
 //!
 //! Called by `measure`; the result has every page that counts.
 
@@ -18,9 +18,9 @@ use serde::Serialize;
 use super::figures::{Load, Pair, SINGLE_LOOK};
 use super::length::Length;
 
-/// Number of pages of each transport before the warm-up epoch, which itself has four or more. While these pages are
-/// loaded, PHP compiles scripts, MariaDB opens tables, and WordPress stores entries that expire once a minute. The
-/// second half of these pages shows how long a page takes.
+/// Number of pages of each transport before the warm-up epoch. The warm-up epoch itself has at least four pages of each
+/// transport. While these pages are loaded, PHP compiles scripts, MariaDB opens tables, and WordPress stores entries
+/// that expire once a minute. The second half of these pages shows how long a page takes.
 const FIRST: usize = 8;
 
 pub(super) struct Loaded {
@@ -118,7 +118,8 @@ impl SliceSource for Pages<'_> {
                 requests: 1,
                 // The time in queries is the published figure, so this time decides how many pages are enough.
                 active_ns: (load.value.query_us * 1e3) as u64,
-                // The CPU time of MariaDB and PHP, so that it does not count as time of other programs.
+                // The CPU time of MariaDB and PHP. It is recorded here so that it does not count as time of other
+                // programs.
                 client_cpu_ns: after_ns.zip(before_ns).map(|(after, before)| after.saturating_sub(before)),
                 ..Slice::default()
             },
@@ -158,7 +159,8 @@ impl Pages<'_> {
         Ok(warm.iter().sum::<u64>() / warm.len().max(1) as u64)
     }
 
-    /// Removes the pages of a contrast's complete epochs from the pages that are kept, and returns them.
+    /// Takes the pages of a contrast's complete epochs out of the pages that are kept, and returns the pages of these
+    /// epochs.
     fn take(&mut self, contrast_idx: usize, run: &ContrastRun) -> LoadedContrast {
         let n_epochs = run.epochs.len();
         let epochs = (0..n_epochs as u64).filter_map(|epoch| self.loads.remove(&(contrast_idx, epoch)));

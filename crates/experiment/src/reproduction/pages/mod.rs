@@ -1,8 +1,8 @@
 //! Pages of a real WordPress, loaded over TCP, over the socket, and under `looptax run`.
 //!
 //! `crate::servers::wordpress` runs the site and reports the times of each page. `loads` loads pages in turns, and
-//! accepts only pages whose transport and queries are proved. `figures` makes estimates of them. The result is plain
-//! data; nothing is printed or saved. Called by the part of `reproduce` that is about WordPress.
+//! accepts only pages whose transport and queries are proved. `figures` computes estimates from their times. The result
+//! is plain data; nothing is printed or saved. Called by the part of `reproduce` that is about WordPress.
 
 mod figures;
 mod length;
@@ -55,7 +55,7 @@ pub(crate) struct SiteMeasured {
     pub loads_per_epoch: usize,
 }
 
-/// Starts the site, measures it with each of its two contents, and ends it.
+/// Starts WordPress, measures its two sites, and stops WordPress.
 ///
 /// # Errors
 /// A missing program or file, with `make reproduce` as the next step; an error of MariaDB, php-fpm or WordPress; a page
@@ -127,7 +127,8 @@ fn why(error: &ServerError) -> String {
     if said.is_empty() { format!("php-fpm {how}") } else { said.join(": ") }
 }
 
-/// If a process has ended, adds its end to the failure, because the end explains more than the failure itself.
+/// If a process has ended, adds to the failure how the process ended, because this explains more than the failure
+/// itself.
 fn with_log(failure: Failure, wordpress: &mut WordPress) -> Failure {
     match wordpress.has_exited() {
         Some(how) => failure.context(how),

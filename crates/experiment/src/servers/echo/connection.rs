@@ -14,7 +14,7 @@ use rustix::net::{RecvFlags, SendFlags, sockopt};
 /// files or rows.
 pub(super) const STREAM_BUFFER_BYTES: usize = 128 << 10;
 
-/// Pause after the kernel had no file descriptor or thread for a connection.
+/// How long to pause if the kernel had no file descriptor or thread for a connection.
 pub(super) const SHORTAGE_PAUSE: Duration = Duration::from_millis(20);
 
 /// Sets the options of the socket as the client requested. Without `TCP_NODELAY` a reply could wait for an

@@ -19,8 +19,8 @@ use super::connection::{SHORTAGE_PAUSE, STREAM_BUFFER_BYTES, pattern, set_up, we
 use super::listen::Listener;
 
 const MOST_EVENTS: usize = 256;
-/// The epoll numbers of the listeners: this number plus the index of the listener. No connection has such a large
-/// number.
+/// The epoll number of the first listener. Each further listener has the next number, and all connections have smaller
+/// numbers.
 const LISTENERS: u64 = 1 << 32;
 const KEY_BYTES: usize = 8;
 

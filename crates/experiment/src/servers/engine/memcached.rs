@@ -14,8 +14,8 @@ use crate::servers::spawn::Program;
 /// Number of processes: two with a socket and two with a port, alternately.
 const N_INSTANCES: usize = 4;
 
-/// Memory per row in bytes. A key of 20 bytes and a value of 64 take 152 bytes in their slab; the rest is a reserve for
-/// other values.
+/// Memory per row in bytes. A key of 20 bytes with a value of 64 bytes takes 152 bytes in its slab; the rest is a
+/// reserve for other values.
 const BYTES_PER_ROW: u64 = 256;
 /// Minimum memory for items, in MiB.
 const LEAST_MIB: u64 = 256;

@@ -1,7 +1,7 @@
 //! The differences between the kinds of server: how the data folder is prepared, and with which settings the server is
 //! launched. Each family of servers has one file with its recipe.
 //!
-//! Nothing is started in this folder; `server` runs the programs that these files name.
+//! This folder does not start any program: `server` runs the programs that these files name.
 
 mod echo;
 mod ferretdb;

@@ -18,8 +18,8 @@ use crate::servers::{ServerError, certificate};
 const INIT_FILE: &str = "init.sql";
 const CONFIG_FILE: &str = "my.cnf";
 
-/// Memory per row in bytes. A row of `sbtest1` with its two index entries takes about 250 bytes, and after inserts in
-/// order, pages are half to nine-tenths full.
+/// Memory per row in bytes. A row of `sbtest1` with its two index entries takes about 250 bytes. After inserts in the
+/// order of the ids, pages are half to nine-tenths full.
 const BYTES_PER_ROW: u64 = 512;
 
 pub(super) const ENGINE: Engine =

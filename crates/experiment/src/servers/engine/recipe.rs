@@ -1,7 +1,7 @@
 //! The recipe of a family of servers: the functions' input and output, and the facts that differ between families.
 //!
-//! The recipes themselves are in the other files of this folder. Nothing is started in this folder; `server` runs the
-//! result of a recipe.
+//! The recipes themselves are in the other files of this folder. This folder does not start any program: `server` runs
+//! the result of a recipe.
 
 use std::net::SocketAddr;
 use std::path::PathBuf;

@@ -21,7 +21,7 @@ pub fn serve(listener: &TcpListener, to: SocketAddr) -> io::Result<Infallible> {
     loop {
         match listener.accept() {
             Ok((client, _)) => {
-                // If a client cannot be served, its connection is closed, which the client sees.
+                // If a client cannot be served, its connection is closed, and the client sees this.
                 thread::Builder::new().spawn(move || relay(&client, to)).ok();
             }
             Err(error) if error.kind() == io::ErrorKind::ConnectionAborted => {}

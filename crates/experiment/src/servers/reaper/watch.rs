@@ -70,8 +70,8 @@ impl Watch {
 
     /// Ends the processes, then removes the folders. Returns whether all folders have been removed.
     pub(super) fn clean_up(self) -> bool {
-        // Threads are restored first, because they may already serve other clients. The order is reversed, because a
-        // later message about a thread contains the cores that an earlier change had set.
+        // Threads are restored first, because they may already serve other clients. The last change is undone first: if
+        // a thread was changed twice, the second message contains the cores that the first change had set.
         self.threads.iter().rev().for_each(Lent::give_back);
         // All servers are asked to end at the same time, so that they share one grace period.
         process::end(&self.processes, GRACE);

@@ -1,4 +1,5 @@
-//! A scratch folder that another run has made: whether looptax owns it, which processes run in it, and its removal.
+//! A scratch folder that another run has made. Finds out whether looptax owns the folder and which processes run in it,
+//! and removes the folder.
 //!
 //! The reaper and the sweep know only the path of a folder, so all functions in this file take a path. These functions
 //! remove a folder only if its name, its owner and its lock file are those of a scratch folder of this user, or if only
@@ -27,7 +28,8 @@ pub(super) const INNER: &str = "srv";
 /// Maximum size in bytes of a list of processes, or of PostgreSQL's lock file; real files are smaller.
 const MOST_PIDS_BYTES: u64 = 1 << 20;
 
-/// Number of attempts to remove a folder, because a server that is ending may still write files there.
+/// Number of attempts to remove a folder. More than one attempt may be needed, because a server that is ending may
+/// still write files there.
 const REMOVE_TRIES: usize = 5;
 
 /// Whether a folder is a scratch folder of this user.
@@ -153,7 +155,8 @@ fn remove_once(held: &Held) -> io::Result<()> {
     unless_gone(held.remove_itself())
 }
 
-/// Removes the shared memory that a killed PostgreSQL left behind; line 7 of its `postmaster.pid` names it.
+/// Removes the shared memory that a killed PostgreSQL left behind. Line 7 of PostgreSQL's `postmaster.pid` identifies
+/// this memory.
 fn remove_segment_of_postgres(folder: &Folder) {
     let Ok(inner) = folder.folder(INNER) else {
         return;

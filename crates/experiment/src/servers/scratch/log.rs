@@ -3,8 +3,9 @@
 use std::fs::File;
 use std::io::{self, Read, Seek, SeekFrom};
 
-/// Maximum length of the log's end in an error message, in bytes; the next constant is in lines.
+/// Maximum size of the log's end in an error message, in bytes.
 const LOG_TAIL_BYTES: u64 = 8 * 1024;
+/// Maximum number of lines of the log's end in an error message.
 const LOG_TAIL_LINES: usize = 15;
 
 /// Returns the last lines that are not empty, without control characters.

@@ -31,8 +31,8 @@ use abandoned::{INNER, LOCK, LOG, PIDS};
 /// The maximum length of a socket's path in bytes: `sun_path` has 108 bytes, one of them for the NUL (man unix(7)).
 const SOCKET_PATH_LIMIT: usize = 107;
 
-/// Maximum number of attempts to make and lock a folder, because a sweep may remove the folder before it is locked. One
-/// attempt is nearly always enough.
+/// Maximum number of attempts to make and lock a folder. An attempt fails if a sweep removes the folder before it is
+/// locked. One attempt is nearly always enough.
 const LOCK_TRIES: usize = 10;
 
 /// A scratch folder that this process owns as long as this value exists; the folder is removed when the value is
@@ -60,7 +60,8 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Returns a path in the server's part of the folder; for the empty name, the path of that part itself.
+    /// Returns a path in the server's part of the folder. For an empty name, returns the path of the server's part
+    /// itself.
     pub(crate) fn path(&self, name: &str) -> PathBuf {
         if name.is_empty() { self.folder.join(INNER) } else { self.folder.join(INNER).join(name) }
     }
@@ -204,7 +205,8 @@ impl Drop for Scratch {
     }
 }
 
-/// Checks the root: an error if some server's configuration could not contain its path without quotes.
+/// Checks the root. Returns an error if the root's path is relative, or if some server's configuration could not
+/// contain the path without quotes.
 fn check_root(root: &Path) -> Result<(), ServerError> {
     let text = root.to_string_lossy();
     let is_plain = |character: char| character.is_ascii_alphanumeric() || "/._-+".contains(character);
@@ -249,8 +251,8 @@ fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File)
     Err(failed("create a folder in", root)(last))
 }
 
-/// Returns an error if another user could replace folders on the path of the root, and that user has fewer rights than
-/// the caller.
+/// Returns an error if the caller is privileged, and a user without the caller's rights could replace folders on the
+/// path of the root.
 fn refuse_foreign(root: Folder) -> io::Result<Folder> {
     let own = rustix::process::geteuid().as_raw();
     match root.stranger() {

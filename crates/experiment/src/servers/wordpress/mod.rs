@@ -33,7 +33,8 @@ const FILES: [(&str, &str); 7] = [
     ("content/mu-plugins/settings.php", include_str!("php/settings.php")),
 ];
 
-/// PHP's simultaneous connections to the server: one for each pool, and one that is still being closed.
+/// Number of simultaneous connections that the server must accept from PHP. Each pool has one connection, and one more
+/// may still be closing.
 const CONNECTIONS: u32 = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
@@ -102,7 +103,8 @@ pub struct WordPress {
 impl WordPress {
     /// Starts MariaDB and php-fpm, and installs both sites.
     ///
-    /// Call it from a thread that lives as long as the site, for the same reason as [`PrivateServer::start`].
+    /// Call this function from a thread that lives as long as the site, for the same reason as
+    /// [`PrivateServer::start`].
     ///
     /// # Errors
     /// [`ServerError::SiteMissing`] if something is not installed; the errors of [`PrivateServer::start`];

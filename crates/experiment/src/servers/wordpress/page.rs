@@ -1,6 +1,7 @@
 //! Requests one of the site's scripts from PHP, and reads the figures at the end of the script's output.
 //!
-//! `php/answer.php` writes the figures. This module does not measure time: the caller takes the time around a request.
+//! `php/answer.php` writes the figures. This module does not measure time: its caller reads the clock before and after
+//! a request.
 
 use std::os::unix::net::UnixStream;
 use std::time::Duration;
@@ -12,7 +13,8 @@ use super::{Site, Transport, WordPress};
 use crate::servers::ServerError;
 use crate::servers::stopping::Stoppable;
 
-/// Time limit without any data from PHP. Installing a site takes a second or two, a page a hundredth of that.
+/// Time limit without any data from PHP. Installing a site takes a second or two; a page takes a hundredth of this
+/// time.
 const ANSWER_LIMIT: Duration = Duration::from_secs(60);
 
 /// The first word of the line with the figures.
