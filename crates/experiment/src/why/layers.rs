@@ -14,7 +14,7 @@ const TABLE: &str = include_str!(concat!(env!("OUT_DIR"), "/layers.json"));
 pub(crate) struct Seen<'a> {
     /// The function's symbol; empty if it is not known.
     pub(crate) name: &'a str,
-    /// `kernel`, `[veth]` for a kernel module, otherwise the file name of a program or library.
+    /// Contains `kernel`, the name of a kernel module such as `[veth]`, or the file name of a program or library.
     pub(crate) module: &'a str,
     /// Whether the frame belongs to the kernel.
     pub(crate) is_kernel: bool,

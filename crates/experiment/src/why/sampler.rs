@@ -116,9 +116,9 @@ impl Sampler {
         unreachable!("the last scope returns")
     }
 
-    /// Adds processes with their threads and the children that they start later. Does nothing if the whole machine is
-    /// sampled. Children that already exist may be passed only in the same call as their parents; children that are
-    /// started later are added automatically.
+    /// Adds processes, their threads, and the children that they start later. Does nothing if the whole machine is
+    /// sampled. A child that already exists may be passed only in the same call as its parent. Children that start
+    /// later are added automatically.
     ///
     /// # Errors
     /// The kernel's refusal. It is not an error if a process has ended or belongs to another user.

@@ -82,7 +82,7 @@ impl Symbols {
         self.functions.value(id.0)
     }
 
-    /// Returns the files without symbols that contain a place whose name was not found.
+    /// Returns the stripped files in which looptax looked for the name of a place and did not find it.
     pub(crate) fn stripped(&self) -> &BTreeSet<PathBuf> {
         self.programs.stripped()
     }

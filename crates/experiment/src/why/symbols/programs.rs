@@ -105,9 +105,9 @@ fn open(file: MappedFile<'_>) -> Option<Program> {
     Some(Program { sources: sources.collect(), elf: ElfResolver::open(path).ok()?, _held: held })
 }
 
-/// Opens a file as the process that has mapped it sees the file, with the rights of that process. If the process has
-/// ended, opens the same file by its path in looptax's own root folder. In a container, a file system may report
-/// another inode for a mapping than for its file.
+/// Opens a mapped file by the path and with the rights of the process that has mapped it. If the process has ended,
+/// opens the same file by its path in looptax's own root folder. In a container, a file system may report different
+/// inodes for the mapping and for the file.
 fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
     let seen = viewer(file.pid).map(|it| View::of_process(file.pid, it)?.open(file.path));
     if let Some(Ok(found)) = seen {
