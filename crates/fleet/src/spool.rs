@@ -60,7 +60,7 @@ impl Spool {
     pub fn make(&self) -> Result<(), FleetError> {
         let made = own::make_folder(&self.folder);
         let folder = made.map_err(|source| FleetError::Spool { path: self.folder.clone(), source })?;
-        // An error is ignored: removing these files only frees space, and reports can be sent without it.
+        // An error is ignored: removing these files only frees space, and reports can be sent even if the files remain.
         let _removed = output::sweep(&folder);
         Ok(())
     }

@@ -129,8 +129,8 @@ fn row(
     row
 }
 
-/// Returns the kind of a process's home (container, service, …) without its name: names such as `docker 3f2a…` and
-/// `php8.2-fpm.service` reveal too much, and there are too many of them.
+/// Returns the kind of a process's home (container, service, …) without its name. A name such as `docker 3f2a…` or
+/// `php8.2-fpm.service` reveals too much, and a fleet has too many different names.
 fn home(home: Option<&str>) -> &str {
     match home {
         None => "",

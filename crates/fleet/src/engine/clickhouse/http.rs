@@ -64,7 +64,7 @@ impl Http {
         })
     }
 
-    /// Runs a statement, with the rows to insert as `body`, and returns the whole reply.
+    /// Runs a statement and returns the whole reply. `body` contains the rows to insert.
     ///
     /// # Errors
     /// [`FleetError::Away`], [`FleetError::Refused`], [`FleetError::Answer`].

@@ -60,7 +60,7 @@ impl Session {
             database: address.database.clone(),
             ..Login::default()
         };
-        // If the certificate is checked, it proves the server's identity better than this check.
+        // A checked certificate proves the server's identity better than `admit` does.
         if !matches!(at.sealing, Sealing::Authority | Sealing::Full) {
             admit(Protocol::Postgres, &link, &login).map_err(|error| FleetError::Refused {
                 to: to.clone(),
