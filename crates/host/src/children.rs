@@ -85,10 +85,10 @@ pub struct Heard {
     pub cut: Option<Cut>,
 }
 
-/// Runs one of looptax's own commands. The command writes its result to [`RESULT_FILE`]: its standard input is the
-/// writing end of a pipe, so that no other descriptor has to be passed on. To end the child, sends SIGTERM, and SIGKILL
-/// after the grace period. The child also gets SIGTERM if the calling thread ends first, as after `kill -9` of this
-/// process.
+/// Runs one of looptax's own commands. The command's standard input is the writing end of a pipe, and the command
+/// writes its result to it ([`RESULT_FILE`]), so that no other descriptor has to be passed on. To end the child, sends
+/// SIGTERM, and SIGKILL after the grace period. If the calling thread ends first, as after `kill -9` of this process,
+/// the child also gets SIGTERM.
 ///
 /// # Errors
 /// The child could not be started or read.

@@ -42,7 +42,8 @@ pub fn start() -> io::Result<()> {
     started(&mut ours).map(drop)
 }
 
-/// Opens a socket in another network namespace that lists the sockets of that namespace, as `sock_diag(7)` describes.
+/// Opens a socket in another network namespace. The socket lists the sockets of that namespace, as `sock_diag(7)`
+/// describes.
 ///
 /// # Errors
 /// As [`start`].
@@ -50,7 +51,8 @@ pub fn socket_lister(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     opened_in(namespace, LISTER)
 }
 
-/// Opens the file in another network namespace that limits the queues of the namespace's listening sockets.
+/// Opens a file of the kernel in another network namespace. The file limits the queues of that namespace's listening
+/// sockets.
 ///
 /// # Errors
 /// As [`start`].
@@ -58,7 +60,7 @@ pub(crate) fn queue_limit(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     opened_in(namespace, QUEUE_LIMIT)
 }
 
-/// Returns a file in memory that holds the host's name in another UTS namespace.
+/// Returns a file in memory that contains the host name of another UTS namespace.
 ///
 /// # Errors
 /// As [`start`].
@@ -173,8 +175,8 @@ fn open_here(what: i32) -> rustix::io::Result<OwnedFd> {
     socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))
 }
 
-/// Sends a number, and a descriptor if there is one. The number is the code of what to open, or the result: an error
-/// number, or 0.
+/// Sends a number, and a descriptor if there is one. In a request, the number is the code of the object to open. In a
+/// reply, the number is an error number, or 0.
 fn send(line: BorrowedFd<'_>, errno: i32, fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);

@@ -64,8 +64,8 @@ impl Folder {
         Ok(fstat(&self.fd)?)
     }
 
-    /// Returns the metadata of the file with this name; if it is a link, of the link itself. `None` if there is no such
-    /// name.
+    /// Returns the metadata of the file with this name; for a link, the metadata of the link itself. Returns `None` if
+    /// the name does not exist.
     ///
     /// # Errors
     /// The kernel's error, except for a missing name.
@@ -98,7 +98,7 @@ impl Folder {
         Self { fd, path, stranger }
     }
 
-    /// Whether it is certain that root or the caller gave a file of this owner its name in this folder.
+    /// Whether only root or the caller can have given its name in this folder to a file of this owner.
     pub fn keeps(&self, owner: u32) -> bool {
         self.stranger.as_ref().is_none_or(|it| it.path == self.path && it.is_kept_from(owner))
     }
@@ -389,8 +389,8 @@ pub fn plain(name: &OsStr) -> io::Result<&OsStr> {
     Ok(name)
 }
 
-/// Returns the metadata of a name in a folder; if the name is a link, of the link itself. `None` if there is no such
-/// name.
+/// Returns the metadata of a name in a folder; for a link, the metadata of the link itself. Returns `None` if the name
+/// does not exist.
 ///
 /// # Errors
 /// The kernel's error, except for a missing name.

@@ -26,7 +26,7 @@ pub struct Party {
     pub name: String,
     /// The process that represents the service; `None` if all its processes that looptax saw have ended.
     pub process: Option<Process>,
-    /// The container or unit of the process; for ended processes, that of their parent.
+    /// The container or unit of the process; if the process has ended, the container or unit of its parent.
     pub home: Home,
 }
 

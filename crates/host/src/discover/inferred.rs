@@ -25,7 +25,7 @@ pub struct Listener {
     pub likely: Option<&'static str>,
     /// Servers that run as the socket's user and may own it, by their indexes in the survey's list.
     pub servers: Vec<usize>,
-    /// Web servers and proxies of the same user that may own the socket as well, if it may be a server's socket.
+    /// Web servers and proxies of the same user, which may also own the socket. Empty if no server may own the socket.
     pub web_servers: Vec<Process>,
     pub clients: Vec<Peer>,
     /// TCP connections within this machine that were closed in the last minute.

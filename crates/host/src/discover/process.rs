@@ -12,8 +12,8 @@ use procfs::process::Status;
 use crate::discover::home::{Home, home_of};
 use crate::discover::namespace_id::NamespaceId;
 
-/// The maximum number of bytes of a command line that are read. Some command lines are long: that of a proxy shows
-/// where it leads.
+/// The maximum number of bytes of a command line that are read. Some command lines are long, for example a proxy's
+/// command line, which shows where the proxy leads.
 const MOST_COMMAND_LINE_BYTES: u64 = 64 << 10;
 const MOST_MAPS_BYTES: u64 = 4 << 20;
 const MOST_CGROUP_BYTES: u64 = 64 << 10;

@@ -101,7 +101,7 @@ impl Endpoint {
 
     /// Whether this endpoint's socket was bound to this very file, compared by inode and device.
     pub fn is_bound_to(&self, found: &Stat) -> bool {
-        // The kernel's own form of a device number, which differs from that in `st_dev`.
+        // The kernel's own form of a device number; `st_dev` has the number in another form.
         let device = major(found.st_dev) << 20 | minor(found.st_dev);
         self.file == Some((found.st_ino as u32, device))
     }
@@ -322,8 +322,8 @@ fn unix_place(process: Option<&Process>, name: &UnixName, bound: Option<FileId>)
     }
 }
 
-/// Describes the socket at `path` in looptax's own file system, if it is the file to which a socket was bound. looptax
-/// does not know at which root folder the path starts; therefore another file, or a missing file, proves nothing.
+/// Describes the file at `path` in looptax's own file system, if a socket was bound to this very file. looptax does not
+/// know at which root folder the path starts; therefore another file, or a missing file, proves nothing.
 fn file_here(path: &Path, bound: Option<FileId>) -> SocketFile {
     let found = read::look_at_link(path).ok().flatten();
     let found = found.filter(|it| path.is_absolute() && is_socket(it));

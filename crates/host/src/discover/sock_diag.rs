@@ -144,9 +144,9 @@ pub(crate) fn sockets(lister: &OwnedFd) -> Result<Sockets, DiscoverError> {
 
 /// Lists the Unix stream sockets; returns the number of unreadable messages.
 ///
-/// Requests two lists, because a list ends early at a queue that is too long for one message. The clients that wait to
-/// be accepted are listed first: a client that is accepted between the two lists is then in both lists, and counts
-/// once. In the other order, it would be in neither list.
+/// Requests two lists. The kernel ends a list early if a queue is too long for one message, so the queues are in a
+/// separate list. The queues, with the clients that wait to be accepted, are listed first: a client that is accepted
+/// between the two lists is then in both lists, and counts once. In the other order, it would be in neither list.
 fn unix(lister: &OwnedFd, found: &mut Vec<UnixSocket>) -> io::Result<usize> {
     let request = |state_flags, show_flags| {
         SockDiagMessage::UnixRequest(UnixRequest { state_flags, inode: 0, show_flags, cookie: [0xff; 8] })

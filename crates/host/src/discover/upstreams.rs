@@ -1,4 +1,5 @@
-//! Finds servers behind a web server that cannot be recognised by their program's name: applications that answer HTTP.
+//! Finds applications that answer HTTP behind a web server. Such servers cannot be recognised by the name of their
+//! program.
 //!
 //! A program that listens counts as such a server only if a web server on this machine is connected to it, or if it was
 //! started as a known application server (`web`). The program's protocol is not checked.
@@ -78,7 +79,8 @@ fn server(process: &Process, ends: &Ends<'_>) -> Server {
     }
 }
 
-/// Returns the addresses at which each web server's connections were accepted, by the web server's leading process.
+/// Returns the addresses at which each web server's connections were accepted. The pid is that of the web server's
+/// leading process.
 fn asked_by(
     processes: &[Process],
     families: &Families<'_>,

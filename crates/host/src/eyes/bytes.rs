@@ -157,7 +157,8 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Loads programs that read nothing until [`Self::choose`] is called; calling it requires no rights.
+    /// Loads programs that read nothing until [`Self::choose`] is called. Only loading requires rights; `choose`
+    /// requires none.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -350,7 +351,7 @@ fn connection(field: Fields<'_>, known_ns: u64) -> Option<Connection> {
     Some(Connection {
         cookie: field.u64(16)?,
         side: if *field.0.get(58)? == ROLE_SERVER { Side::Server } else { Side::Client },
-        // A connection that was used before all old connections were listed may be an old one.
+        // A connection that was used before the list of old connections was complete may be an old connection.
         is_old: *field.0.get(59)? != 0 || ns < known_ns,
         ns,
         pid: field.u32(4)?,

@@ -1,5 +1,5 @@
-//! Runs the program of a process with other arguments: starts it as the process's owner, reads its output within
-//! limits, and ends it with all processes that it started.
+//! Runs the program of a process a second time, with other arguments. Starts the program as the process's owner, reads
+//! its output within limits, and ends the program with all processes that it started.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -25,7 +25,7 @@ const STEP: Duration = Duration::from_millis(5);
 const OURS: [(&str, &str); 2] =
     [("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")];
 
-/// Which variables of the process's own environment its program gets, in addition to the environment above.
+/// The variables from a process's own environment that its program gets, in addition to the environment above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variables {
     None,

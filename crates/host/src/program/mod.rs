@@ -1,5 +1,5 @@
-//! Runs programs of running processes with other arguments, to get their configuration. looptax executes the file that
-//! a process runs, as the process's user.
+//! Runs the programs of running processes a second time, with other arguments, to get their configuration. looptax
+//! executes the file that a process runs, as the process's user.
 //!
 //! A program gets no more rights than the owner of the process has, and none of looptax's capabilities, terminal,
 //! descriptors or environment. The program is ended, together with its process group, when its time is over. A program
