@@ -94,7 +94,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Returns the keys that requests use. If requests write, each connection has its own keys.
+    /// Returns the keys of the requests. If the workload writes, each connection has its own keys.
     pub fn keys(&self) -> KeySpace {
         KeySpace {
             n: self.n_keys,

@@ -1,8 +1,8 @@
 //! Runs the arms in turn: in each slice the application uses one transport, and looptax loads pages, counts them, and
 //! proves their transport.
 //!
-//! With a flip, the application keeps running, and the transport of its new connections changes between slices. With a
-//! restart, the application is started again for each slice.
+//! In a trial with a flip, the application keeps running, and the transport of its new connections changes between
+//! slices. In a trial with a restart, the application is started again for each slice.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -27,11 +27,12 @@ use crate::trial::ready::wait_for_answer;
 pub(crate) const GUARD: Duration = Duration::from_millis(2);
 /// Maximum number of failed pages per thousand; if more fail, the trial has no result.
 const MOST_FAILED_PER_MILLE: u64 = 1;
-/// A trial ends immediately if at least this number of pages have failed and these are more than 1 % of all pages.
+/// A trial ends immediately if both conditions are met: at least this number of pages have failed, and more than 1 % of
+/// all pages have failed.
 const MANY_FAILED: u64 = 5;
 /// Minimum number of warm-up loads after a start; they do not count.
 const LEAST_WARM_UP: usize = 3;
-/// Maximum number of warm-up loads after a start; together they have twice as many pages as a slice that counts.
+/// Maximum number of warm-up loads after a start. This number of loads has twice as many pages as a slice that counts.
 const MOST_WARM_UP: usize = 10;
 /// The number of pages of a warm-up load is a slice's number of pages divided by this number.
 const WARM_UP_PART: usize = 5;
@@ -121,7 +122,7 @@ impl Turns<'_> {
         })
     }
 
-    /// Loads the pages of a slice. If the slice does not count, looptax loads pages even if there is a load command.
+    /// Loads the pages of a slice. If the slice counts and there is a load command, runs this command instead.
     fn load(&mut self, order: SliceOrder, counts: bool) -> Result<Loaded, Failure> {
         let n_pages = if counts { self.pages_per_slice } else { self.pages_per_slice.div_ceil(WARM_UP_PART) };
         let inject = self.ask.inject.map(|time| match order.side {

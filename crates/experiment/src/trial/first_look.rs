@@ -124,8 +124,8 @@ struct Seen {
     failures: Vec<FailedPages>,
     page: Duration,
     per_page: Vec<f64>,
-    /// By server: the number of connections that were moved, and the number of connections that should have been moved
-    /// but were not.
+    /// For each server: the number of connections that were moved, and the number of connections that stayed on TCP
+    /// although they should have been moved.
     n_connections: Vec<[u64; 2]>,
 }
 
@@ -178,7 +178,7 @@ fn look_over(
             all.add(own);
         }
         seen.failures.extend(loaded.failures);
-        // In its first round an application does work that it does in no later round.
+        // In the first round, an application does work that it does not repeat in later rounds.
         if round == 0 {
             continue;
         }
@@ -227,8 +227,8 @@ fn kept(ask: &Ask, program: &Program) -> Vec<[bool; 2]> {
     kept.collect()
 }
 
-/// Does the same as [`kept`], but only for connections that stay open: many applications close a page's connection only
-/// long after the page was sent.
+/// Checks repeatedly, and returns the same as [`kept`] for connections that stay open. Many applications close a page's
+/// connection long after the page was sent.
 fn kept_for_good(ask: &Ask, program: &Program, stop: &AtomicBool) -> Vec<[bool; 2]> {
     let mut found = kept(ask, program);
     for _ in 0..LOOKS_AT_KEPT {

@@ -1,7 +1,7 @@
-//! The application under its supervisor: starts it, waits until it is ready, steers its connections, and ends it with
-//! all processes that it has started.
+//! Runs the application under its supervisor: starts it, waits until it is ready, steers its connections, and ends it
+//! with all processes that it has started.
 //!
-//! All failures of the user's program are reported by this module, each with the next step.
+//! Reports all failures of the user's program, each with the next step.
 
 use std::io::{self, PipeReader};
 use std::net::{SocketAddr, TcpStream};

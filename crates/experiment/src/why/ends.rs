@@ -1,5 +1,5 @@
-//! The innermost functions of call chains, each with its time by epoch: the time in the function itself, without the
-//! functions that it calls.
+//! The innermost functions of call chains, each with its time in each epoch. This is the time in the function itself,
+//! without the functions that it calls.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;

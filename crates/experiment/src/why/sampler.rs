@@ -2,9 +2,9 @@
 //!
 //! Each core has one clock and one ring buffer, and no memory is allocated per sample. The event is the kernel's
 //! software clock `cpu-clock`; hardware counters of processors are not used until they have been tested on a machine
-//! that has them. Idle time does not count, nor does the kernel's work during interrupts of an idle core. `Sampler`
-//! holds the address spaces, so that the places of a sample are known when the sample is passed on. The caller opens
-//! the sampler, switches it on for slices, and drains it between them.
+//! that has them. Idle time does not count. The kernel's work during interrupts of an idle core does not count either.
+//! `Sampler` holds the address spaces, so that the places of a sample are known when the sample is passed on. The
+//! caller opens the sampler, switches it on for slices, and drains it between them.
 
 pub(crate) mod controls;
 mod events;

@@ -3,7 +3,7 @@
 //!
 //! Each place is looked up once, when the caller needs its name; all places in the same function have the same
 //! [`FunctionId`]. If servers run in containers, call this while they are still running: their files are read through
-//! their processes. Only reads files.
+//! their processes. This module only reads files.
 
 mod kernel;
 mod perf_map;

@@ -1,6 +1,6 @@
 //! Decides in which epochs the sampler is on: in two of every three rounds, which are drawn at random.
 //!
-//! The third round runs without the sampler under the same conditions, and so shows what the sampler costs.
+//! The third round runs without the sampler under the same conditions. The difference shows what the sampler costs.
 
 use looptax_model::record::EPOCHS_PER_UNSAMPLED;
 

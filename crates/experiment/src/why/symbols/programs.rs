@@ -1,4 +1,4 @@
-//! Finds the names of places in programs and libraries, in the ELF symbols of the file itself or of its debug file.
+//! Finds the names of places in programs and libraries. Uses the ELF symbols of the file itself, or of its debug file.
 //! A debug file is found by its build-id, at the path that the distributions' packages use. DWARF is not read: an
 //! inlined function counts for the function that contains it.
 
@@ -40,7 +40,8 @@ pub(super) struct Programs {
     symbolizer: Symbolizer,
     /// `None` for a file that cannot be read, or can no longer be read.
     by_file: HashMap<FileId, Option<Program>>,
-    /// The address of the code that the kernel maps into this process; all processes have the same code.
+    /// The address at which the kernel maps its own code (vDSO) into this process. This code is the same in all
+    /// processes.
     vdso: Option<u64>,
     stripped: BTreeSet<PathBuf>,
 }
