@@ -10,7 +10,7 @@ use sha2::Sha256;
 
 use crate::text::cleaned;
 
-/// Number of hexadecimal digits of a hash. In a fleet with a million names, the chance that any two of them have the
+/// Number of hexadecimal digits of a hash. In a fleet with a million names, the probability that two names have the
 /// same hash is one in five hundred.
 const DIGITS: usize = 12;
 

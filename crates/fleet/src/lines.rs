@@ -115,7 +115,7 @@ pub(crate) fn id_of(row: &Row) -> &str {
 /// Parses the row in a line; returns it with the index of its table in [`TABLES`].
 ///
 /// # Errors
-/// An explanation, if the line is not a row of this version.
+/// An explanation of why the line is not a row of this version.
 pub(crate) fn row(line: &str) -> Result<(usize, Row), String> {
     let object: Json = serde_json::from_str(line).map_err(|error| error.to_string())?;
     if object[VERSION] != json!(SCHEMA_VERSION) {

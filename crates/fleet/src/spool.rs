@@ -2,7 +2,7 @@
 //! after the report has arrived.
 //!
 //! A file is either complete or missing. If a run is killed after a report has arrived and before its file is removed,
-//! the report is sent again with the same ids, so it counts once.
+//! the report is sent again with the same ids. A report that arrives twice counts once.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};

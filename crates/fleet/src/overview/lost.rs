@@ -18,7 +18,7 @@ use super::saved::{ALPHA, saved};
 /// Maximum number of clients that are considered for the first places: those with the largest expected loss. Any other
 /// client has practically no chance of being among the first.
 const MOST_CANDIDATES: usize = 20_000;
-/// Of the machines that are reported as unusual, this share may have been reported by chance.
+/// Among the machines that are reported as unusual, the share that may be reported only by chance.
 const FALSE_SHARE: f64 = 0.05;
 
 /// The results of all measurements, by kind of server.
@@ -258,8 +258,8 @@ impl<'a> Kinds<'a> {
         rows
     }
 
-    /// Returns the measurements of a kind of server. Each measurement has the usual value for this kind, and the
-    /// probability that a machine measures a value that differs from the usual value at least as much.
+    /// Returns the measurements of a kind of server. Adds to each measurement the usual value for this kind, and the
+    /// probability of a measurement that differs from the usual value at least as much.
     fn with_p<'m>(&self, server: &str, measured: &[&'m Measured]) -> Vec<(&'m Measured, Prior, f64)> {
         let of_kind = self.prior_idx(server).and_then(|idx| self.priors.get(idx));
         let effects: Vec<Effect> = measured.iter().map(|it| it.effect).collect();

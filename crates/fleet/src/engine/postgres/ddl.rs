@@ -146,8 +146,8 @@ pub(super) fn own_names() -> String {
 
 fn roles() -> String {
     let grants = TABLES.iter().map(|it| {
-        // The sender gets no right to set `received`: otherwise a report with a date in the future would stay the
-        // newest forever.
+        // The sender gets no right to set `received`. With this right, it could send a report with a date in the
+        // future, which would stay the newest report forever.
         let columns: Vec<&str> = it.columns.iter().map(|it| it.name).collect();
         format!("-- GRANT INSERT ({}) ON public.{} TO looptax_writer;\n", columns.join(", "), it.name)
     });
