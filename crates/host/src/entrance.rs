@@ -1,10 +1,11 @@
 //! Starts a process that enters network and host name namespaces of other processes, and does nothing else.
 //!
 //! Entering a namespace requires `CAP_SYS_ADMIN`, which is almost as powerful as root. A forked process keeps only this
-//! capability. It receives the descriptor of a namespace and enters the namespace. There it opens a socket that lists
-//! sockets, or the file of a limit, or a file in memory with the host's name, and sends the new descriptor back. It
-//! reads no other data that other processes write. The main program can therefore give up the capability before it
-//! inspects anything. The process ends when the program ends, because the program holds the other end of its socket.
+//! capability. It receives the descriptor of a namespace and enters the namespace. There it opens one of three objects:
+//! a socket that lists sockets, the file of a limit, or a file in memory with the host's name. Then it sends the new
+//! descriptor back. It reads no other data that other processes write. The main program can therefore give up the
+//! capability before it inspects anything. The process ends when the program ends, because the program holds the other
+//! end of the process's socket.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -117,7 +118,7 @@ fn fork(its_end: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Does the whole work of the process. Neither allocates nor locks, and never returns.
+/// Does the whole work of the process. Allocates no memory, takes no lock, and never returns.
 fn serve(line: RawFd) -> ! {
     // SAFETY: only descriptor numbers are used. The parent's values own the open descriptors, and this process never
     // uses those values.

@@ -98,7 +98,7 @@ impl Folder {
         Self { fd, path, stranger }
     }
 
-    /// Whether only root or the caller can have given its name in this folder to a file of this owner.
+    /// Whether a file of this owner can have got its name in this folder only from root or the caller.
     pub fn keeps(&self, owner: u32) -> bool {
         self.stranger.as_ref().is_none_or(|it| it.path == self.path && it.is_kept_from(owner))
     }
@@ -289,7 +289,7 @@ impl Folder {
         Ok(unlinkat(&self.fd, plain(name.as_ref())?, AtFlags::REMOVEDIR)?)
     }
 
-    /// Removes the file, link or folder with this name; a folder with everything in it. Follows no link.
+    /// Removes the file, link or folder with this name. Removes a folder with everything in it. Follows no link.
     ///
     /// # Errors
     /// The first error; everything else that can be removed is removed nevertheless.

@@ -48,8 +48,8 @@ pub fn all() -> impl Iterator<Item = Stat> {
     names.filter_map(|name| stat(name.to_str()?.parse().ok()?))
 }
 
-/// Returns the running descendants of the processes in `roots`. A root is included only if it is a descendant of
-/// another root.
+/// Returns the running descendants of the processes in `roots`. A process in `roots` is included only if it is a
+/// descendant of another process in `roots`.
 ///
 /// # Cost
 /// Reads a short file for every process of the machine. A process that is started during the call may be missing.

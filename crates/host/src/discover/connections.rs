@@ -1,7 +1,7 @@
 //! Determines which process is connected to which server, and over which transport.
 //!
-//! A proxy does not count as a client; the programs that use the proxy do. `ends` knows which process holds which end
-//! of a connection.
+//! A proxy does not count as a client. Instead, the programs that use the proxy count as clients. `ends` knows which
+//! process holds which end of a connection.
 
 use std::collections::{BTreeSet, HashMap};
 

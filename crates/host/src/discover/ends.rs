@@ -328,9 +328,9 @@ impl<'a> Ends<'a> {
         }
     }
 
-    /// Returns the clients at the other end of a Unix socket that has a server's name. If the socket is the end of a
-    /// connection, returns the connection's client; if the socket listens, returns the clients that wait to be
-    /// accepted. A client that has ended does not count.
+    /// Returns the clients of a Unix socket that has a server's name. For the end of a connection, returns the client
+    /// at the other end. For a listening socket, returns the clients that wait to be accepted. A client that has ended
+    /// does not count.
     fn unix_ends(&self, socket: &UnixSocket) -> impl Iterator<Item = Inbound> {
         let peers = socket.peers.iter().filter_map(|it| self.unix.get(it));
         peers.map(|peer| Inbound {

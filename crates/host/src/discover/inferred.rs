@@ -85,7 +85,8 @@ pub(crate) fn attribute(
         .collect()
 }
 
-/// Returns web servers and proxies that cannot be inspected, except those that a process of the same program started.
+/// Returns web servers and proxies that cannot be inspected. Leaves out the processes that were started by a process of
+/// the same program.
 fn hidden_web_servers<'a>(processes: &'a [Process], owners: &Owners) -> Vec<&'a Process> {
     let is_one = |it: &Process| {
         let program = it.program_name();

@@ -23,7 +23,7 @@ pub struct Meetings {
     pub programs: Vec<String>,
     /// The number of samples in which a thread had run since the previous sample.
     pub n_looks: u32,
-    /// In how many of these samples the thread was on the core on which the server's thread ran last.
+    /// The number of these samples in which the thread was on the core on which the server's thread ran last.
     pub n_same: u32,
 }
 

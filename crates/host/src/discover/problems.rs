@@ -159,7 +159,7 @@ fn faults(server_idx: usize, server: &Server) -> Vec<Problem> {
             });
         }
     }
-    // If looptax could not inspect the process, it does not know on what the process listens.
+    // If looptax could not inspect the process, it does not know all addresses on which the process listens.
     if server.paths().next().is_none() && !server.endpoints.is_empty() && server.lacks_socket() {
         found.push(Problem::NoSocket { server_idx });
     }

@@ -69,7 +69,8 @@ impl Process {
         }))
     }
 
-    /// Returns the files of the process as it sees them, limited to files that its user could read.
+    /// Returns a view of the files, as the process sees them. The view contains only files that the user of the process
+    /// could read.
     ///
     /// # Errors
     /// The process has ended, or looptax may not inspect it.

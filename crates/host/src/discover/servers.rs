@@ -27,7 +27,7 @@ pub struct Server {
     pub name: String,
     pub process: Process,
     pub endpoints: Vec<Endpoint>,
-    /// Whether looptax may not inspect the process. Its addresses are then inferred, or not known.
+    /// Whether looptax may not inspect the process. If so, the server's addresses are inferred, or not known.
     pub is_hidden: bool,
 }
 
@@ -143,9 +143,9 @@ impl Server {
         endpoints.filter(|it| it.known == HowKnown::Seen)
     }
 
-    /// Returns the most certain of the server's sockets that have a path, and how it is known. If several sockets are
-    /// equally certain, prefers a socket whose name fits this port, because a socket with another name may be meant for
-    /// commands.
+    /// Returns the most certain of the server's sockets that have a path, and how this socket is known. If several
+    /// sockets are equally certain, a socket whose name fits this port is preferred, because a socket with another name
+    /// may be meant for commands.
     pub fn socket(&self, port: u16) -> Option<(&Path, HowKnown)> {
         let paths = || {
             self.endpoints.iter().filter_map(|it| match &it.place {
@@ -238,7 +238,7 @@ pub fn listens_on(process: &Process) -> Vec<Endpoint> {
     endpoints(process, &around(process), &Owners::from_processes(one))
 }
 
-/// Whether a process listens at this address in the network namespace of `process`; `None` if the namespace is not
+/// Whether any process listens at this address in the network namespace of `process`; `None` if the namespace is not
 /// visible.
 ///
 /// # Cost

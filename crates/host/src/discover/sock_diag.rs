@@ -31,7 +31,7 @@ use crate::discover::DiscoverError;
 const ANSWER_BYTES: usize = 64 << 10;
 /// The type of a Unix stream socket in a dump: `SOCK_STREAM`.
 const STREAM: u8 = 1;
-/// `UDIAG_SHOW_UID` and `UNIX_DIAG_UID`. The library has no names for them; kernels before 5.3 ignore the flag.
+/// `UDIAG_SHOW_UID` and `UNIX_DIAG_UID`, for which the library has no names. Kernels before 5.3 ignore the flag.
 const SHOW_UID: u32 = 0x40;
 const UID: u16 = 7;
 

@@ -2,7 +2,7 @@
 //! into services.
 //!
 //! A service is a server, a web server or proxy, or a program that sends requests to one of them. The code that shows
-//! the graph finds chains in it.
+//! the graph searches the graph for chains.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 

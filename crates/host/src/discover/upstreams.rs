@@ -15,7 +15,8 @@ use crate::discover::process::Process;
 use crate::discover::servers::{Server, endpoints, listening_of};
 use crate::discover::web::{application_server, is_proxy, is_web_server, known_as};
 
-/// Programs that pass a listening socket on to the program that will use it, and also keep the socket open.
+/// Programs that pass a listening socket on to another program, which will use the socket. They also keep the socket
+/// open themselves.
 const ACTIVATORS: [&str; 2] = ["systemd", "init"];
 
 /// Returns the applications that answer HTTP behind a web server, without the servers in `known`, which were recognised

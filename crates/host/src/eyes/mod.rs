@@ -1,9 +1,10 @@
-//! Counts how many requests each client sends to each server and how long these requests take. Observes the sockets,
-//! over TCP and over Unix sockets, without generating a load.
+//! Counts how many requests each client sends to each server, and measures how long these requests take. Observes the
+//! sockets, over TCP and over Unix sockets, without generating a load.
 //!
 //! Programs in the kernel (`kernel/turns.bpf.c`, checked in as the object file that clang makes of it) count lengths
 //! and times at the kernel's tracepoints, and never read a byte of the content. Only this process's descriptors hold
-//! the programs, so the kernel removes them when the process ends for any reason. Called by `watch` and `find`.
+//! the programs. Therefore, when the process ends for any reason, the kernel removes the programs. Called by `watch`
+//! and `find`.
 
 pub mod bytes;
 mod endpoint;
@@ -89,7 +90,7 @@ pub struct Look {
     pub opened_elsewhere: Vec<Asked>,
     /// For each address, how long new connections waited for the server's first receive or send. The time starts when
     /// the connection is opened, or when the client's first request arrives. For a client that sends its request
-    /// immediately, this is at least the time in the queue of `accept`.
+    /// immediately, this time is at least as long as the time in the queue of `accept`.
     pub accepted: HashMap<Asked, Times>,
     /// The number of connections or turns for which the kernel's table had no space.
     pub n_lost: u64,
@@ -131,8 +132,8 @@ pub struct Counts {
     /// The time from a request's arrival at the server until the client has received the answer. The time that the
     /// client needs to send the request is not included.
     pub times: Times,
-    /// The server's part of the time: from its first receive until its answer arrived at the client. This part is
-    /// measured for one in eight turns; if the client is on another machine, for every turn.
+    /// The server's part of the time: from the server's first receive until its answer arrived at the client. This part
+    /// is measured for one in eight turns; if the client is on another machine, for every turn.
     pub served: Times,
 }
 
@@ -273,7 +274,7 @@ impl Eyes {
         Ok(look)
     }
 
-    /// Returns the waiting times of connections whose wait ended since the last call.
+    /// Returns how long new connections waited. Includes the connections whose wait has ended since the last call.
     fn accepted(&mut self) -> io::Result<HashMap<Asked, Times>> {
         let mut accepted: HashMap<Asked, Times> = HashMap::new();
         for item in &self.accepts {
@@ -294,8 +295,8 @@ impl Eyes {
 /// the machine sleeps.
 fn has_ended(pid: u32, started_ns: u64) -> bool {
     match stat(pid) {
-        // If only the pid was noted, or looptax's clock has another origin, the start times cannot be compared. The
-        // process then counts as running as long as its pid exists.
+        // The start times cannot be compared if only the pid was noted (`started_ns` is 0), or if looptax's clock has
+        // another origin. In this case the process counts as running as long as its pid exists.
         Some(stat) => started_ns != 0 && !is_in_time_namespace() && stat.start_ticks != started_ns / NS_PER_TICK,
         None => !std::fs::exists(format!("/proc/{pid}")).unwrap_or(true),
     }

@@ -31,7 +31,7 @@ pub enum Variables {
     None,
     /// All variables, if the process does not belong to root: its owner set them, and the program has no more rights
     /// than the owner. If the process belongs to root, only variables whose names start with one of these prefixes
-    /// (`APACHE_`): no loader or interpreter reads such variables.
+    /// (`APACHE_`). No loader or interpreter reads such variables.
     Own(&'static [&'static str]),
 }
 
@@ -59,7 +59,7 @@ impl Subject {
     ///
     /// # Errors
     /// [`ProgramError::NotOurs`] unless looptax runs as root or as that user; [`ProgramError::Foreign`] if a program of
-    /// root opened a file that users other than root can change: its output is then not used.
+    /// root opened a file that users other than root can change. In the second case the output is not used.
     pub fn ask(&self, ask: &Ask<'_>) -> Result<Answer, ProgramError> {
         let failed = |source| ProgramError::Start { path: self.program.path.clone(), source };
         let is_ours = self.is_ours()?;
