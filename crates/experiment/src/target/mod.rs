@@ -170,8 +170,8 @@ impl Target {
         servers.chain(helpers).collect()
     }
 
-    /// If each process serves only one arm, returns how many processes serve each arm. If one server serves all arms,
-    /// returns `None`.
+    /// Returns the number of processes per arm, if the arms have separate processes. Returns `None` if one server serves
+    /// all arms.
     pub fn processes_per_arm(&self) -> Option<usize> {
         (self.pids.len() > 1).then_some(self.sockets.len())
     }
