@@ -274,7 +274,7 @@ impl Eyes {
         Ok(look)
     }
 
-    /// Returns how long new connections waited. Includes the connections whose wait has ended since the last call.
+    /// Returns the waiting times of the connections that have stopped waiting since the last call.
     fn accepted(&mut self) -> io::Result<HashMap<Asked, Times>> {
         let mut accepted: HashMap<Asked, Times> = HashMap::new();
         for item in &self.accepts {
