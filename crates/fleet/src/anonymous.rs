@@ -1,7 +1,7 @@
 //! Sends the names of users and programs either unchanged or as keyed hashes.
 //!
-//! If all machines of a fleet use the same key, equal names have equal hashes, so that pairs can be counted. A reader
-//! without the key cannot find a name by hashing candidates.
+//! If all machines of a fleet use the same key, equal names have equal hashes. A pair of client and server can
+//! therefore be counted over all machines. A reader without the key cannot find a name by hashing candidates.
 
 use std::fmt::Write;
 
@@ -10,7 +10,7 @@ use sha2::Sha256;
 
 use crate::text::cleaned;
 
-/// Number of hexadecimal digits of a hash. In a fleet with a million names, the chance that any two of them have the
+/// Number of hexadecimal digits of a hash. In a fleet with a million names, the probability that two names have the
 /// same hash is one in five hundred.
 const DIGITS: usize = 12;
 

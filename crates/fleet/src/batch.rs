@@ -11,8 +11,8 @@ use crate::sent::verdicts::{self, VERDICTS};
 
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// All tables, in the order in which a report's rows are sent. The table of reports is last, so a reader that sees a
-/// report's row also sees all other rows of that report.
+/// All tables, in the order in which a report's rows are sent. The table of reports is last. Therefore a reader that
+/// sees a report's row also sees all other rows of that report.
 pub const TABLES: [&Table; 3] = [&FINDINGS, &VERDICTS, &REPORTS];
 
 const MOST_VERDICTS: usize = 1_000;

@@ -139,7 +139,8 @@ fn results(of: &Comparison) -> Vec<ContributedResult> {
     of.tax.iter().map(result).collect()
 }
 
-/// Returns `6.1.0` for `6.1.0-25-amd64 #1 SMP …`: the text after the numbers may contain the name of the builder.
+/// Returns the numbers at the start of a kernel release: `6.1.0` for `6.1.0-25-amd64 #1 SMP …`. The text after the
+/// numbers may contain the name of the builder.
 fn numbers(release: &str) -> String {
     release.chars().take_while(|it| it.is_ascii_digit() || *it == '.').collect()
 }

@@ -23,7 +23,7 @@ pub enum FleetError {
     /// The spool has reached its limit.
     #[error("the spool `{}` is full: it contains {n_bytes} of at most {limit} bytes", path.display())]
     Full { path: PathBuf, n_bytes: u64, limit: u64 },
-    /// Some lines are not a report, or are a report of another version.
+    /// Some lines do not form a report, or they form a report of another version.
     #[error("line {line} is not a valid row of a report: {what}")]
     NoReport {
         /// The number of the line, starting from 1.

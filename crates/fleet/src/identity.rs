@@ -14,7 +14,7 @@ const DIGITS: usize = 32;
 /// Returns the machine's number as it is sent, from the text of `/etc/machine-id`; `None` if the text contains no id.
 ///
 /// # Source
-/// machine-id(5): the id should not be exposed; an application that sends it should hash it with its own key.
+/// machine-id(5): the id should not be exposed. An application that sends the id should hash it with its own key.
 pub fn host_id(machine_id: &str) -> Option<String> {
     let own = machine_id.trim();
     let is_one = own.len() == 32 && own.bytes().all(|byte| byte.is_ascii_hexdigit());

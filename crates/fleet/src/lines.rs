@@ -115,7 +115,7 @@ pub(crate) fn id_of(row: &Row) -> &str {
 /// Parses the row in a line; returns it with the index of its table in [`TABLES`].
 ///
 /// # Errors
-/// An explanation, if the line is not a row of this version.
+/// An explanation of why the line is not a row of this version.
 pub(crate) fn row(line: &str) -> Result<(usize, Row), String> {
     let object: Json = serde_json::from_str(line).map_err(|error| error.to_string())?;
     if object[VERSION] != json!(SCHEMA_VERSION) {
@@ -151,7 +151,8 @@ fn from_json(column: &Column, object: &Json) -> Option<Value> {
 const IDS: [&str; 2] = ["report_id", "host_id"];
 /// Maximum number of characters in such an id.
 const MOST_ID_CHARS: usize = 64;
-/// Limit for the number that each row of a report has, from 0; the engines have the same limit.
+/// The column `n` numbers the rows of a report, from 0; each number is below this limit. The engines have the same
+/// limit.
 pub(crate) const MOST_ROWS: u64 = 10_000;
 
 /// Maximum value of a count. With this limit, sums over all machines stay far below the largest integer of an engine.

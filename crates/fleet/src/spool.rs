@@ -2,7 +2,7 @@
 //! after the report has arrived.
 //!
 //! A file is either complete or missing. If a run is killed after a report has arrived and before its file is removed,
-//! the report is sent again with the same ids, so it counts once.
+//! the report is sent again with the same ids. A report that arrives twice counts once.
 
 use std::collections::HashSet;
 use std::ffi::{OsStr, OsString};
@@ -60,7 +60,7 @@ impl Spool {
     pub fn make(&self) -> Result<(), FleetError> {
         let made = own::make_folder(&self.folder);
         let folder = made.map_err(|source| FleetError::Spool { path: self.folder.clone(), source })?;
-        // An error is ignored: removing these files only frees space, and reports can be sent without it.
+        // An error is ignored: removing these files only frees space, and reports can be sent even if the files remain.
         let _removed = output::sweep(&folder);
         Ok(())
     }

@@ -24,7 +24,7 @@ pub(crate) fn text(text: &str) -> Value {
     Value::Text(cleaned(text))
 }
 
-/// Makes a value from a text that may be unknown, which is cleaned.
+/// Cleans a text and makes a value from it. An unknown text becomes an empty text.
 pub(crate) fn known(maybe: Option<&str>) -> Value {
     text(maybe.unwrap_or_default())
 }

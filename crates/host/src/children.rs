@@ -20,8 +20,8 @@ use crate::waiting::{self, Time};
 
 /// The pause between two checks whether a child has ended.
 const STEP: Duration = Duration::from_millis(5);
-/// The pause between two checks while the child's output is read. It is longer than `STEP`, because the child may be
-/// measuring and must not be disturbed.
+/// The pause between two checks while the child's output is read. The pause is longer than `STEP`, because the child
+/// may be measuring and must not be disturbed.
 const LISTENING_STEP: Duration = Duration::from_millis(20);
 /// The time limit for a killed child to end.
 const DYING: Duration = Duration::from_secs(1);
@@ -77,7 +77,7 @@ pub enum Cut {
 /// The output of a child.
 #[derive(Debug, Default)]
 pub struct Heard {
-    /// `None` if a signal ended the child, or if the child does not end.
+    /// The exit code; `None` if a signal ended the child, or if the child does not end.
     pub code: Option<i32>,
     pub stdout: Vec<u8>,
     pub stderr: Vec<u8>,
@@ -85,10 +85,10 @@ pub struct Heard {
     pub cut: Option<Cut>,
 }
 
-/// Runs one of looptax's own commands. The command writes its result to [`RESULT_FILE`]: its standard input is the
-/// writing end of a pipe, so that no other descriptor has to be passed on. To end the child, sends SIGTERM, and SIGKILL
-/// after the grace period. The child also gets SIGTERM if the calling thread ends first, as after `kill -9` of this
-/// process.
+/// Runs one of looptax's own commands. The command's standard input is the writing end of a pipe. The command writes
+/// its result to this end, as [`RESULT_FILE`], so that no other descriptor has to be passed on. To end the child, sends
+/// SIGTERM, and SIGKILL after the grace period. If the calling thread ends first, as after `kill -9` of this process,
+/// the child also gets SIGTERM.
 ///
 /// # Errors
 /// The child could not be started or read.
@@ -163,8 +163,8 @@ fn signal(child: &Child, signal: Signal) {
     pid.map(|pid| kill_process(pid, signal));
 }
 
-/// Reads the present contents of the pipe and appends them to `into`, until the length of `into` is `most`. Returns how
-/// many bytes were read.
+/// Reads the present contents of the pipe, and stops after `most` bytes or a little more. Appends the bytes to `into`,
+/// up to a length of `most` bytes. Returns how many bytes were read.
 pub(crate) fn drain(pipe: Option<&mut impl Read>, into: &mut Vec<u8>, most: usize) -> io::Result<usize> {
     let Some(pipe) = pipe else { return Ok(0) };
     let mut n_read = 0;
@@ -201,9 +201,9 @@ fn n_steps(time: Duration) -> u128 {
     time.as_micros().div_ceil(STEP.as_micros())
 }
 
-/// Starts a command whose child becomes another user before it executes the program. That user may stop the child at
-/// this point. `spawn` would then not return, because it waits until the program is executed. Therefore the child is
-/// killed after `within`.
+/// Starts a command whose child becomes another user before it executes the program. That user may stop the child
+/// before the program is executed. In this case `spawn` would not return, because it waits for the execution. Therefore
+/// the child is killed after `within`.
 ///
 /// # Errors
 /// The command could not be started.

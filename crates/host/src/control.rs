@@ -25,8 +25,8 @@ pub struct Stranger {
 }
 
 impl Stranger {
-    /// Whether other users cannot move or remove a file of this owner: the folder is sticky, and root or the caller
-    /// owns the file.
+    /// Whether the sticky bit of the folder protects a file of this owner: root or the caller owns the file, so other
+    /// users cannot move or remove it.
     pub(crate) fn is_kept_from(&self, owner: u32) -> bool {
         self.is_by_mode && self.mode & 0o1000 != 0 && is_ours(owner)
     }
@@ -86,8 +86,8 @@ pub fn is_ours(uid: u32) -> bool {
     uid == 0 || uid == geteuid().as_raw() || uid == OVERFLOW && *IS_PART
 }
 
-/// Whether the caller has more rights than its user, which programs that it starts could get too. This is so if the
-/// caller is root, or has capabilities that are valid outside its own user namespace.
+/// Whether the caller has more rights than its user. Programs that the caller starts could get these rights, too. The
+/// caller has such rights if it is root, or if it has capabilities that are valid outside its own user namespace.
 pub fn is_privileged() -> bool {
     let has_any = || rustix::thread::capabilities(None).is_ok_and(|it| !it.permitted.is_empty());
     geteuid().is_root() || (is_first_namespace() && has_any())

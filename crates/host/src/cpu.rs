@@ -11,7 +11,7 @@ use crate::processes::{self, Stat, cpu_ns};
 
 /// Nanoseconds per tick: the kernel counts the CPU time of ended children in a hundred ticks a second.
 const NS_PER_TICK: i64 = 10_000_000;
-/// By how many ticks the difference of two readings may be wrong: each reading is the sum of two numbers that the
+/// Maximum error of the difference between two readings, in ticks. Each reading is the sum of two numbers that the
 /// kernel rounded down.
 const ERROR_TICKS: i64 = 2;
 /// A CPU time is reported only if it is at least this many times as long as its possible error.

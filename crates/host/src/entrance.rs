@@ -1,10 +1,11 @@
 //! Starts a process that enters network and host name namespaces of other processes, and does nothing else.
 //!
 //! Entering a namespace requires `CAP_SYS_ADMIN`, which is almost as powerful as root. A forked process keeps only this
-//! capability. It receives the descriptor of a namespace and enters the namespace. There it opens a socket that lists
-//! sockets, or the file of a limit, or a file in memory with the host's name, and sends the new descriptor back. It
-//! reads no other data that other processes write. The main program can therefore give up the capability before it
-//! inspects anything. The process ends when the program ends, because the program holds the other end of its socket.
+//! capability. It receives the descriptor of a namespace and enters the namespace. There it opens one of three objects:
+//! a socket that lists sockets, the file of a limit, or a file in memory with the host's name. Then it sends the new
+//! descriptor back. It reads no other data that other processes write. The main program can therefore give up the
+//! capability before it inspects anything. The process ends when the program ends, because the program holds the other
+//! end of the process's socket.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -42,7 +43,8 @@ pub fn start() -> io::Result<()> {
     started(&mut ours).map(drop)
 }
 
-/// Opens a socket in another network namespace that lists the sockets of that namespace, as `sock_diag(7)` describes.
+/// Opens a socket in another network namespace. The socket lists the sockets of that namespace, as `sock_diag(7)`
+/// describes.
 ///
 /// # Errors
 /// As [`start`].
@@ -50,7 +52,8 @@ pub fn socket_lister(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     opened_in(namespace, LISTER)
 }
 
-/// Opens the file in another network namespace that limits the queues of the namespace's listening sockets.
+/// Opens a file of the kernel in another network namespace. The file limits the queues of that namespace's listening
+/// sockets.
 ///
 /// # Errors
 /// As [`start`].
@@ -58,7 +61,7 @@ pub(crate) fn queue_limit(namespace: BorrowedFd<'_>) -> io::Result<OwnedFd> {
     opened_in(namespace, QUEUE_LIMIT)
 }
 
-/// Returns a file in memory that holds the host's name in another UTS namespace.
+/// Returns a file in memory that contains the host name of another UTS namespace.
 ///
 /// # Errors
 /// As [`start`].
@@ -115,7 +118,7 @@ fn fork(its_end: &OwnedFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Does the whole work of the process. Neither allocates nor locks, and never returns.
+/// Does the whole work of the process. Allocates no memory, takes no lock, and never returns.
 fn serve(line: RawFd) -> ! {
     // SAFETY: only descriptor numbers are used. The parent's values own the open descriptors, and this process never
     // uses those values.
@@ -173,8 +176,8 @@ fn open_here(what: i32) -> rustix::io::Result<OwnedFd> {
     socket_with(AddressFamily::NETLINK, SocketType::RAW, SocketFlags::CLOEXEC, Some(netlink::SOCK_DIAG))
 }
 
-/// Sends a number, and a descriptor if there is one. The number is the code of what to open, or the result: an error
-/// number, or 0.
+/// Sends a number, and a descriptor if there is one. In a request, the number is the code of the object to open. In a
+/// reply, the number is an error number, or 0.
 fn send(line: BorrowedFd<'_>, errno: i32, fd: Option<BorrowedFd<'_>>) -> io::Result<()> {
     let mut space = [MaybeUninit::uninit(); rustix::cmsg_space!(ScmRights(1))];
     let mut control = SendAncillaryBuffer::new(&mut space);

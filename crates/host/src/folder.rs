@@ -64,8 +64,8 @@ impl Folder {
         Ok(fstat(&self.fd)?)
     }
 
-    /// Returns the metadata of the file with this name; if it is a link, of the link itself. `None` if there is no such
-    /// name.
+    /// Returns the metadata of the file with this name; for a link, the metadata of the link itself. Returns `None` if
+    /// the name does not exist.
     ///
     /// # Errors
     /// The kernel's error, except for a missing name.
@@ -98,7 +98,7 @@ impl Folder {
         Self { fd, path, stranger }
     }
 
-    /// Whether it is certain that root or the caller gave a file of this owner its name in this folder.
+    /// Whether a file of this owner can have got its name in this folder only from root or the caller.
     pub fn keeps(&self, owner: u32) -> bool {
         self.stranger.as_ref().is_none_or(|it| it.path == self.path && it.is_kept_from(owner))
     }
@@ -289,7 +289,7 @@ impl Folder {
         Ok(unlinkat(&self.fd, plain(name.as_ref())?, AtFlags::REMOVEDIR)?)
     }
 
-    /// Removes the file, link or folder with this name; a folder with everything in it. Follows no link.
+    /// Removes the file, link or folder with this name. Removes a folder with everything in it. Follows no link.
     ///
     /// # Errors
     /// The first error; everything else that can be removed is removed nevertheless.
@@ -389,8 +389,8 @@ pub fn plain(name: &OsStr) -> io::Result<&OsStr> {
     Ok(name)
 }
 
-/// Returns the metadata of a name in a folder; if the name is a link, of the link itself. `None` if there is no such
-/// name.
+/// Returns the metadata of a name in a folder; for a link, the metadata of the link itself. Returns `None` if the name
+/// does not exist.
 ///
 /// # Errors
 /// The kernel's error, except for a missing name.

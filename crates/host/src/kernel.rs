@@ -97,7 +97,8 @@ pub fn names(path: impl AsRef<Path>) -> io::Result<impl Iterator<Item = OsString
     Ok(entries.flatten().map(|it| it.file_name()))
 }
 
-/// Returns the metadata of a file; if the last component is a link, of its target.
+/// Returns the metadata of a file. If the last component of the path is a link, returns the metadata of the link's
+/// target.
 ///
 /// # Errors
 /// As [`read`].

@@ -12,7 +12,8 @@ use crate::processes::{cores_of, let_use, stat};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Lent {
     pub tid: u32,
-    /// The time when the thread started, in ticks since boot, because its number may later belong to another thread.
+    /// The time when the thread started, in ticks since boot. It identifies the thread, because the thread's number may
+    /// later belong to another thread.
     pub start_ticks: u64,
     /// The cores that the thread may use.
     pub cores: Vec<usize>,

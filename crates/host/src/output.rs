@@ -1,8 +1,8 @@
 //! The file to which a result is written. The file gets its final name only when it is complete and on the disk.
 //!
-//! If the name is a link that root or the caller has made, the link stays and its target is replaced. If it is another
-//! user's link, the link itself is replaced, so that no user can redirect a result into another user's file. If it is a
-//! device or a pipe, the result is written to it directly.
+//! If the name is a link that root or the caller has made, the link stays and its target is replaced. A link of another
+//! user is replaced itself, so that no user can redirect a result into another user's file. If the name is a device or
+//! a pipe, the result is written to it directly.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -129,8 +129,8 @@ impl Output {
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists && number < MOST_TRIES => {}
                 made => {
                     let begun = Begun { output: self, name, file: made?, is_done: false };
-                    // `sweep` keeps locked files. On a file system without locks, `sweep` cannot tell which files are
-                    // in use, and removes none.
+                    // `sweep` keeps locked files. If a file system has no locks, `sweep` cannot tell which files are in
+                    // use, and removes none of them.
                     let _held = flock(&begun.file, FlockOperation::NonBlockingLockExclusive);
                     if let Some(mode) = mode {
                         fchmod(&begun.file, Mode::from_raw_mode(mode))?;

@@ -13,8 +13,8 @@ use crate::walk::{Links, Walk};
 /// Only the owner has access, because configuration files contain passwords.
 const PRIVATE: u32 = 0o700;
 
-/// Opens a folder that belongs to the caller or to root; a service that runs as another user may read what root has
-/// recorded.
+/// Opens a folder that belongs to the caller or to root. Root's folders are accepted because a service that runs as
+/// another user may read what root has recorded.
 ///
 /// # Errors
 /// The kernel's error; a [`Refusal`] if another user owns the folder or may write in it, or if the caller has more
@@ -47,8 +47,8 @@ fn walk(path: &Path, make: Option<u32>) -> io::Result<Folder> {
         sync(&above)?;
         return checked(Folder::at_end(walked)?, true);
     }
-    // The folders on the path are synced before the last folder is made. If the last folder exists, all folders on the
-    // path are therefore on the disk.
+    // The folders on the path are synced before the last folder is made. Therefore, if the last folder exists, all
+    // folders on the path are on the disk.
     for path in above.path().ancestors().skip(1) {
         sync(&Folder::following(links, path)?)?;
     }
@@ -71,8 +71,8 @@ fn sync(folder: &Folder) -> io::Result<()> {
     }
 }
 
-/// Returns an error for a folder that does not belong to the caller. A folder of root is accepted if `is_made` is
-/// false, which means that nothing is created in it.
+/// Returns an error for a folder that does not belong to the caller. If nothing is created in the folder (`is_made` is
+/// false), a folder of root is accepted, too.
 fn checked(folder: Folder, is_made: bool) -> io::Result<Folder> {
     use std::os::fd::AsFd;
     let stat = folder.stat()?;
@@ -121,8 +121,8 @@ pub fn temporary() -> PathBuf {
     named
 }
 
-/// Whether a file with this path exists that only root or the caller can have created: root or the caller owns it, and
-/// no other user can create files in its folder.
+/// Whether a file with this path exists. If the caller has more rights than its user, only root or the caller may have
+/// created the file: one of them owns the file, and no other user can create files in its folder.
 ///
 /// # Errors
 /// The kernel's error, except for a missing file; a [`Refusal`] for another user's file.

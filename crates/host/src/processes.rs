@@ -1,7 +1,7 @@
 //! Reads the facts about processes in `/proc/PID/stat`, and finds out which process started which.
 //!
-//! No other code reads that file, except for `redirect` after a fork. If the start time is the same, a pid still
-//! belongs to the same process. Callers: `bench` (CPU time of a process and its descendants), `redirect` and
+//! No other code reads that file, except for `redirect` after a fork. A pid still belongs to the same process if the
+//! start time has not changed. Callers: `bench` (CPU time of a process and its descendants), `redirect` and
 //! `experiment` (ending them), `discover`, `why`.
 
 use std::collections::HashMap;
@@ -48,8 +48,8 @@ pub fn all() -> impl Iterator<Item = Stat> {
     names.filter_map(|name| stat(name.to_str()?.parse().ok()?))
 }
 
-/// Returns the running descendants of the processes in `roots`. A root is included only if it is a descendant of
-/// another root.
+/// Returns the running descendants of the processes in `roots`. A process in `roots` is included only if it is a
+/// descendant of another process in `roots`.
 ///
 /// # Cost
 /// Reads a short file for every process of the machine. A process that is started during the call may be missing.
@@ -72,8 +72,8 @@ pub fn descendants(roots: &[u32]) -> Vec<Stat> {
 }
 
 /// Returns the pids of the descendants of `root`, nearest first. If the kernel lists children (`CONFIG_PROC_CHILDREN`),
-/// reads only the files of these processes, else the files of all processes, as [`descendants`] does. Stops following
-/// children after `most` processes.
+/// reads only the files of `root` and of its descendants. Otherwise reads the files of all processes, as
+/// [`descendants`] does. Stops following children after `most` processes.
 pub fn descendant_pids(root: u32, most: usize) -> Vec<u32> {
     if !lists_children() {
         return descendants(&[root]).iter().map(|it| it.pid).collect();

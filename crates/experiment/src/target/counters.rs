@@ -197,9 +197,9 @@ fn read_from(conversation: &mut Conversation, kinds: &Kinds) -> Option<u64> {
     }
 }
 
-/// Maximum number of checks whether the backends of closed connections have ended; the next constant is the pause
-/// between two checks. A backend reports its counts only when it ends, a moment after its connection has closed; on a
-/// busy machine this delay matters.
+/// Maximum number of times that looptax checks whether the backends of closed connections have ended. `BACKEND_PAUSE`
+/// is the pause between two checks. A backend reports its counts only when it ends, a moment after its connection has
+/// closed; on a busy machine this delay matters.
 const BACKEND_LOOKS: u32 = 60;
 const BACKEND_PAUSE: Duration = Duration::from_millis(50);
 

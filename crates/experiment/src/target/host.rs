@@ -17,7 +17,8 @@ pub fn ask_nobody(_shown: &str) -> Option<io::Result<String>> {
     None
 }
 
-/// The facilities for private servers: the program for their helpers, the folder for scratch folders, and the reaper.
+/// Holds what private servers need: the looptax program, from which their helpers are started, the folder that will
+/// contain their scratch folders, and the reaper.
 pub struct Host {
     /// The path of the looptax program, from which the servers' helper processes are started.
     pub self_exe: PathBuf,

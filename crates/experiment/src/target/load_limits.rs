@@ -50,7 +50,7 @@ fn variable(conversation: &mut Conversation, name: &str) -> Result<Option<String
     }
 }
 
-/// Reads a setting that every server has and that is a number; `None` if the account may not read it.
+/// Reads a numeric setting that every server has; `None` if the account may not read the setting.
 fn count(conversation: &mut Conversation, name: &str, read: Read) -> Result<Option<u64>, WireError> {
     let Some(text) = read(conversation, name)? else {
         return Ok(None);
@@ -79,7 +79,8 @@ pub(crate) fn refuse_if_logged(conversation: &mut Conversation) -> Result<(), Fa
     refuse(conversation, forbidden, "the server would write every measured query to its log", variable)
 }
 
-/// Returns an error if writes of `--write` would be replicated, evict keys, or be appended to an append-only file.
+/// Returns an error if the server would replicate the writes of `--write`, evict keys because of them, or append them
+/// to an append-only file.
 pub(crate) fn refuse_if_written_on(conversation: &mut Conversation) -> Result<(), Failure> {
     let why = "the server would evict, replicate or log the data that --write writes";
     match conversation.protocol() {

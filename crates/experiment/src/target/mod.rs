@@ -63,13 +63,15 @@ pub struct Target {
     pub(crate) is_pooled: bool,
     /// On which cores the server's own clients were observed.
     pub(crate) meetings: Option<Meetings>,
-    /// The database name for which the pooler connects to the server over TCP, if this is not the login's database.
+    /// The database name for which the pooler connects to the server over TCP; `None` if the login's database name is
+    /// used for this.
     over_tcp: Option<&'static str>,
     /// The database that represents the pooler itself and reports its counts.
     console: Option<&'static str>,
-    /// Whether other clients use the server, so that measuring stops if these clients are disturbed.
+    /// Whether other clients use the server. If so, looptax stops measuring when these clients are disturbed.
     pub(crate) has_load_limits: bool,
-    /// The reaper, which lets pinned threads of a running server use their cores again if looptax is killed.
+    /// The reaper. If looptax is killed, the reaper gives the pinned threads of a running server their former cores
+    /// back.
     pub(crate) reaper: Option<Reaper>,
     /// The sockets of the server's processes: one socket if one server serves all arms.
     sockets: Vec<PathBuf>,
@@ -82,7 +84,8 @@ pub struct Target {
     /// The addresses of PHP-FPM's pools: each address has its own pool of processes.
     pub(crate) pools: Vec<Endpoint>,
     pub(crate) arms: TargetArms,
-    /// The arms over which looptax sends its own queries, `[socket, TCP]`; with TLS if the account requires it.
+    /// The arms over which looptax sends its own queries, as `[socket, TCP]`. If the account requires TLS, these are
+    /// arms with TLS.
     pub(crate) asks: [Arm; 2],
     private: Option<PrivateServer>,
     /// The scratch objects, and the connection that made them. The connection is kept to remove the objects, because a
@@ -91,7 +94,7 @@ pub struct Target {
 }
 
 impl Target {
-    /// Returns the keys that requests use. If requests write, each connection has its own keys.
+    /// Returns the keys of the requests. If the workload writes, each connection has its own keys.
     pub fn keys(&self) -> KeySpace {
         KeySpace {
             n: self.n_keys,
@@ -153,7 +156,7 @@ impl Target {
         }
     }
 
-    /// Returns the processes other than looptax that take part in a request over one of these arms.
+    /// Returns the processes that take part in a request over one of these arms, except looptax itself.
     pub(crate) fn processes(&self, arms: &[Arm]) -> Vec<(Doer, u32)> {
         let servers = self.pids.iter().map(|pid| (Doer::Server, *pid));
         let helpers = arms.iter().filter_map(|arm| {
@@ -167,8 +170,8 @@ impl Target {
         servers.chain(helpers).collect()
     }
 
-    /// Returns how many processes serve each arm, if each process serves only one arm; `None` if one server serves all
-    /// arms.
+    /// Returns the number of processes per arm, if the arms have separate processes. Returns `None` if one server serves
+    /// all arms.
     pub fn processes_per_arm(&self) -> Option<usize> {
         (self.pids.len() > 1).then_some(self.sockets.len())
     }
@@ -223,7 +226,8 @@ impl Target {
         }
     }
 
-    /// Returns the login of an arm; behind a pooler, the database name in it selects the transport of the second hop.
+    /// Returns the login of an arm. Behind a pooler, the database name in the login selects the transport of the second
+    /// hop.
     pub(crate) fn login_of(&self, arm: Arm) -> Cow<'_, Login> {
         match self.over_tcp {
             Some(database) if arm.second_hop() == Some(Arm::Tcp) => {
@@ -312,7 +316,7 @@ fn threads_of(protocol: Protocol) -> ServerThreads {
 /// Returns the workload of a private server of this kind.
 ///
 /// # Errors
-/// A usage failure if such a server does not have the workload.
+/// A usage failure if a server of this kind does not have the workload.
 pub(crate) fn private_workload(kind: Kind, settings: &Experiment) -> Result<Workload, Failure> {
     let protocol = crate::servers::protocol_of(kind)?;
     script::read(protocol, &settings.requests)?;

@@ -18,10 +18,10 @@ use crate::spec::Experiment;
 
 /// Number of connections for looptax's own queries, in addition to the measured connections.
 const SPARE_CONNECTIONS: u32 = 16;
-/// Maximum number of connections that a server accepts in addition, because a busy server may not have closed the
-/// connections of the previous epoch yet. If the server needs only few connections, fewer are added.
+/// Maximum number of connections that looptax adds to a server's limit, because a busy server may not have closed the
+/// connections of the previous epoch yet. If the server needs only few connections, looptax adds fewer.
 const MOST_CLOSING: u32 = 512;
-/// Half the number of connections that whole commands may open to a private server.
+/// Half the number of connections that the commands of `--exec` may open to a private server.
 const MOST_OF_COMMANDS: u32 = 256;
 
 /// Starts the server and fills it.
@@ -96,7 +96,7 @@ fn threads(server: &PrivateServer, settings: &Experiment) -> ServerThreads {
     }
 }
 
-/// Returns the processes of the server. If the instances are poolers, returns the process of the server behind them.
+/// Returns the processes of the server; for a pooler, the process of the server behind the pooler.
 fn pids(server: &PrivateServer) -> Vec<u32> {
     let mut pids: Vec<u32> = server.instances.iter().map(|it| it.pid).collect();
     pids.dedup();

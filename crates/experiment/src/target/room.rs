@@ -1,5 +1,5 @@
 //! Checks that there is enough space for a private server's data: disk for tables, and memory for the tables' cache and
-//! for keys. Also checks that this process may open as many files as it needs for its connections.
+//! for keys. Also checks that this process may open enough files for its connections.
 //!
 //! The checks are made before anything is started, so that nothing has to be cleaned up.
 

@@ -1,5 +1,5 @@
-//! A running server that looptax did not start: finds out its properties and which requests are allowed, and refuses
-//! servers on which a measurement would do harm.
+//! A running server that looptax did not start. This module finds out the server's properties and which requests are
+//! allowed, and refuses servers on which a measurement would do harm.
 
 use looptax_bench::path::{
     Conversation, Endpoint, Limits, MISSING_KEYS, PathError, Sealing, TlsClient, Workload, system_row,
@@ -146,9 +146,9 @@ fn wants_password(error: &PathError) -> bool {
     }
 }
 
-/// Returns the pooler that serves these connections, if there is one. A pooler is recognized by the process that
-/// listens on the socket, or because PostgreSQL reports another number for the connection than the greeting contains.
-/// Some poolers pass PostgreSQL's number on, so comparing these numbers is not enough.
+/// Returns the pooler that serves these connections, if there is one. Either the process that listens on the socket is
+/// a known pooler, or PostgreSQL reports a different number for the connection than the greeting did. Some poolers pass
+/// PostgreSQL's number on, so comparing the two numbers is not enough.
 fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<Kind> {
     if conversation.protocol() != Protocol::Postgres {
         return None;
@@ -164,8 +164,8 @@ fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<K
     kind.filter(is_known).or_else(|| gives_its_own().then_some(Kind::Pgbouncer))
 }
 
-/// Returns an error if the pooler would leave looptax's prepared statements on its connection to the server: they would
-/// reach the next client that gets this connection.
+/// Returns an error if the pooler would leave looptax's prepared statements on its connection to the server. These
+/// statements would then reach the next client that gets this connection.
 fn refuse_if_prepared_is_lost(conversation: &mut Conversation, by_socket: &mut Conversation) -> Result<(), Failure> {
     if !conversation.shares_backends_with(by_socket)? || by_socket.keeps_prepared()? {
         return Ok(());
@@ -232,8 +232,8 @@ fn in_scratch(target: &mut Target, mut conversation: Conversation, settings: &Ex
     Ok(())
 }
 
-/// Returns the requested workload, on existing tables. If the user requested no workload, returns the first of these
-/// that is possible: point selects; reads of a row of the server's own tables, which is an ordinary query; ping.
+/// Returns the requested workload, on existing tables. If the user requested no workload, returns the first possible
+/// workload of these three: point selects; reads of a row of the server's own tables (an ordinary query); ping.
 fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Experiment) -> Result<(), Failure> {
     let mut requests = settings.requests.clone();
     if target.protocol == Protocol::Http {
@@ -292,7 +292,7 @@ fn has_system_row(conversation: &mut Conversation) -> bool {
         .is_some_and(|rows: Vec<[Option<String>; 1]>| rows.len() == 1)
 }
 
-/// Checks that a Redis account may read a key that exists on no server.
+/// Checks that a Redis account may read a key that does not exist on any server.
 fn may_get(conversation: &mut Conversation) -> Result<(), Failure> {
     let key = format!("{MISSING_KEYS}0");
     let command = vec![b"GET".to_vec(), key.clone().into_bytes()];

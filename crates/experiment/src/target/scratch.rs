@@ -1,4 +1,4 @@
-//! The objects that `--write` makes on a running server; makes and removes them.
+//! Makes the objects that `--write` needs on a running server, and removes them again.
 //!
 //! The names of all objects contain [`PREFIX`] and looptax's process id, so that leftovers of a crashed run can be
 //! recognized by their names. Keys also expire by themselves.
@@ -31,7 +31,7 @@ pub(super) enum Scratch {
 }
 
 impl Scratch {
-    /// Returns the place for the data of a protocol; nothing is made yet.
+    /// Returns the place in which a protocol's data will be made. Makes nothing yet.
     pub(super) fn planned(protocol: Protocol, n_keys: u32) -> Self {
         match protocol {
             Protocol::Mysql => Self::Database(name()),
@@ -55,7 +55,7 @@ impl Scratch {
         }
     }
 
-    /// Makes the scratch place and the workload's data in it. After an error, a part of the data may exist.
+    /// Makes the scratch place, and the workload's data in it. After an error, some of the data may already exist.
     pub(super) fn make(
         &self,
         workload: &Workload,

@@ -142,8 +142,8 @@ fn refuse_if_different(by_tcp: &mut Conversation, by_socket: &mut Conversation) 
         conversation.server_view(&[id]).map(|view| view.identity)
     };
     let tcp = match identity(by_tcp) {
-        // If the server was silent over one transport for a whole time limit, looptax does not wait for it over the
-        // other transport.
+        // If the server did not reply over one transport within a whole time limit, looptax does not wait for a reply
+        // over the other transport.
         Err(error) if !error.is_untold() => return Err(error),
         tcp => tcp,
     };

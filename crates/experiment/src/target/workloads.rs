@@ -176,7 +176,7 @@ fn keyed(word: &str, requests: &Requests, place: &Place) -> Result<Option<Worklo
     }))
 }
 
-/// Returns a dump of large values: as many values as fit into the size of a table with this many rows.
+/// Returns a dump of large values. Together the values are as large as a table with `place.rows` rows.
 fn dump_values(requests: &Requests, place: &Place) -> Workload {
     let value_bytes = requests.value_bytes.unwrap_or(DUMPED_VALUE_BYTES);
     let total_bytes = u64::from(place.rows) * DUMPED_ROW_BYTES;

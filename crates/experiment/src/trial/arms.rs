@@ -1,7 +1,8 @@
-//! The turns of the arms: in each slice, the application uses one transport, and pages are loaded, proved and counted.
+//! Runs the arms in turn: in each slice the application uses one transport, and looptax loads pages, counts them, and
+//! proves their transport.
 //!
-//! With a flip, the application keeps running, and the transport of its new connections changes between slices. With a
-//! restart, the application is started again for each slice.
+//! In a trial with a flip, the application keeps running, and the transport of its new connections changes between
+//! slices. In a trial with a restart, the application is started again for each slice.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -19,17 +20,19 @@ use crate::trial::counted::Counters;
 use crate::trial::program::Program;
 use crate::trial::ready::wait_for_answer;
 
-/// Pause between two slices, in which the application and its servers close the last page's connections. Otherwise this
-/// work would become part of the next page, whichever arm that page belongs to. Measured with an injected delay:
-/// without the pause, a page after a delay is 25 µs shorter than a page that directly follows another page.
+/// Pause between two slices, in which the application and its servers close the last page's connections. Without the
+/// pause, this work would become part of the next page, whichever arm that page belongs to. This was measured without
+/// the pause and with an injected delay: a page that followed the delay took 25 µs less than a page that directly
+/// followed another page.
 pub(crate) const GUARD: Duration = Duration::from_millis(2);
 /// Maximum number of failed pages per thousand; if more fail, the trial has no result.
 const MOST_FAILED_PER_MILLE: u64 = 1;
-/// A trial ends immediately if at least this number of pages have failed, and more than one page in a hundred.
+/// A trial ends immediately if both conditions are met: at least this number of pages have failed, and more than 1 % of
+/// all pages have failed.
 const MANY_FAILED: u64 = 5;
 /// Minimum number of warm-up loads after a start; they do not count.
 const LEAST_WARM_UP: usize = 3;
-/// Maximum number of warm-up loads after a start; together they have twice as many pages as a slice that counts.
+/// Maximum number of warm-up loads after a start. This number of loads has twice as many pages as a slice that counts.
 const MOST_WARM_UP: usize = 10;
 /// The number of pages of a warm-up load is a slice's number of pages divided by this number.
 const WARM_UP_PART: usize = 5;
@@ -51,8 +54,8 @@ pub(crate) struct Turns<'a> {
     pub(crate) seen: Vec<[TrialArm; 2]>,
     /// For each contrast, the CPU time of the supervisor on the two arms, in nanoseconds.
     pub(crate) supervisor_ns: Vec<[u64; 2]>,
-    /// Whether the application keeps running between slices. If so, all connections of a slice are made for its pages,
-    /// and none at a start of the application.
+    /// Whether the application keeps running between slices. If so, the application opens all connections of a slice
+    /// for the slice's pages, and none of them while it starts.
     pub(crate) is_flipped: bool,
     /// The message of the first page that failed.
     pub(crate) first_failure: Option<String>,
@@ -119,7 +122,7 @@ impl Turns<'_> {
         })
     }
 
-    /// Loads the pages of a slice. If the slice does not count, looptax loads pages even if there is a load command.
+    /// Loads the pages of a slice. If the slice counts and there is a load command, runs this command instead.
     fn load(&mut self, order: SliceOrder, counts: bool) -> Result<Loaded, Failure> {
         let n_pages = if counts { self.pages_per_slice } else { self.pages_per_slice.div_ceil(WARM_UP_PART) };
         let inject = self.ask.inject.map(|time| match order.side {
@@ -168,7 +171,7 @@ impl Turns<'_> {
         let mut last = None;
         for idx in 0..MOST_WARM_UP {
             let order = SliceOrder {
-                // If there are several pages, the warm-up loads other pages than the slices that count.
+                // If there are several pages, the warm-up and the slices that count load different pages.
                 rank: order.rank + (1 + idx as u64) * 1_000,
                 ..order
             };
@@ -197,7 +200,8 @@ impl Turns<'_> {
         servers().map(|it| process_tree_cpu_ns(it.pid?)).sum()
     }
 
-    /// Checks a slice against its order, and returns it in the form in which it counts.
+    /// Returns the figures of a slice in the form that the comparison uses; `None` if the user stopped the trial.
+    /// Returns an error if too many pages have failed.
     fn filled(&mut self, order: SliceOrder, number: u32, loaded: &Loaded) -> Result<Option<FilledSlice>, Failure> {
         if self.stop.load(std::sync::atomic::Ordering::Relaxed) {
             return Ok(None);

@@ -38,7 +38,7 @@ pub struct Ask {
     pub page_limit: Duration,
     /// The servers to which the application may connect.
     pub servers: Vec<Server>,
-    /// A wait in each page of the other arm, to show what a trial can detect.
+    /// A delay in each page of the arm `Side::Other`. The delay shows which differences a trial can detect.
     pub inject: Option<Duration>,
     /// How long the pages are measured after one start of the application.
     pub start: Duration,
@@ -48,7 +48,8 @@ pub struct Ask {
 pub enum Load {
     /// Pages that looptax requests.
     Pages(Vec<Page>),
-    /// A command that makes all requests, from its start to its end; looptax requests the pages only in the first look.
+    /// A command that makes all requests of a slice, and is measured from its start to its end. looptax itself requests
+    /// pages only before such slices: in the first look and in warm-ups.
     Command {
         words: Vec<String>,
         shown: String,

@@ -23,7 +23,7 @@ pub(crate) fn with_names(ask: &Ask, program: &Program) -> Ask {
     Ask { servers: ask.servers.iter().map(named).collect(), ..ask.clone() }
 }
 
-/// Returns the process that called `listen` on a socket, with its program's name; `None` if no process accepts
+/// Returns the process that called `listen` on a socket, with its program's name. Returns `None` if no process accepts
 /// connections on the socket, or if the process is not visible in looptax's namespaces.
 ///
 /// # Source

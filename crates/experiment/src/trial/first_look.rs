@@ -18,7 +18,8 @@ use crate::trial::ask::Ask;
 use crate::trial::pages::Page;
 use crate::trial::program::Program;
 
-/// Number of rounds over all pages for each transport; in the first round no cache is filled.
+/// Number of rounds over all pages for each transport. In the first round the caches are still empty, so the times and
+/// connections of this round do not count.
 const ROUNDS: usize = 4;
 /// Maximum number of pages that are inspected.
 const MOST_PAGES: usize = 200;
@@ -28,14 +29,14 @@ const SIZE_SLACK_BYTES: u64 = 512;
 /// An application that makes at least this number of connections per page connects to the server for its pages; with
 /// fewer connections, it connects only occasionally.
 const PER_PAGE: f64 = 0.1;
-/// Number of further checks while no page is requested: if each of them finds a connection over TCP, the application
-/// keeps its connections.
+/// Number of checks that follow the first check while no page is requested. If every check finds a connection over TCP,
+/// the application keeps its connections.
 const LOOKS_AT_KEPT: usize = 20;
 /// Maximum number of servers that are tried by themselves: each needs a contrast, in addition to the contrast of all
 /// servers together.
 const MOST_EACH: usize = 3;
-/// Number of rounds in which looptax looks for short connections: a page's connection may last only a millisecond, so a
-/// round can miss it, but all rounds rarely do.
+/// Number of rounds in which looptax searches for short connections. A page's connection may last only a millisecond,
+/// so one round can miss the connection; all rounds together rarely miss it.
 const LOOKS_IN_PASSING: usize = 10;
 const PAUSE: Duration = Duration::from_millis(50);
 /// Epoch numbers of the first look start here; no measured epoch has such a number.
@@ -123,8 +124,8 @@ struct Seen {
     failures: Vec<FailedPages>,
     page: Duration,
     per_page: Vec<f64>,
-    /// By server: the number of connections that were moved, and the number of connections that should have been moved
-    /// but were not.
+    /// For each server: the number of connections that were moved, and the number of connections that stayed on TCP
+    /// although they should have been moved.
     n_connections: Vec<[u64; 2]>,
 }
 
@@ -177,7 +178,7 @@ fn look_over(
             all.add(own);
         }
         seen.failures.extend(loaded.failures);
-        // In its first round an application does work that it does in no later round.
+        // In the first round, an application does work that it does not repeat in later rounds.
         if round == 0 {
             continue;
         }
@@ -226,8 +227,8 @@ fn kept(ask: &Ask, program: &Program) -> Vec<[bool; 2]> {
     kept.collect()
 }
 
-/// Does the same as [`kept`], but only for connections that stay open: many applications close a page's connection only
-/// long after the page was sent.
+/// Checks repeatedly, and returns the same as [`kept`] for connections that stay open. Many applications close a page's
+/// connection long after the page was sent.
 fn kept_for_good(ask: &Ask, program: &Program, stop: &AtomicBool) -> Vec<[bool; 2]> {
     let mut found = kept(ask, program);
     for _ in 0..LOOKS_AT_KEPT {
@@ -283,7 +284,7 @@ fn is_at(to: &SocketName, path: &Path) -> bool {
     matches!(to, SocketName::Path(to) if to == path)
 }
 
-/// Returns an error if pages already connect to a server's socket, because there is nothing to move.
+/// Returns an error if pages already connect to a server's socket. In this case there is nothing to move.
 fn object_to_sockets(ask: &Ask, sockets: &[PathBuf]) -> Result<(), Failure> {
     let on = ask.servers.iter().filter(|server| sockets.iter().any(|it| is_at(&server.to, it)));
     let on: Vec<&str> = on.map(|it| &*it.kind).collect();

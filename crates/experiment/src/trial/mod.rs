@@ -1,10 +1,10 @@
 //! Measures how the socket would affect a user's own application, before anything is changed.
 //!
-//! The application runs under the redirect's supervisor. In each slice, the supervisor moves the application's new
-//! connections to the socket or leaves them on TCP, as this room decides, while `bench` requests pages. [`Program`] is
-//! the application, with the failures that it may have; `first_look` finds out how the arms can take turns, `arms`
-//! makes the turns, and `record` writes the results. The caller decides what to try ([`Ask`]) and names the servers;
-//! this room prints nothing.
+//! The application runs under the redirect's supervisor. In each slice, this room decides whether the supervisor moves
+//! the application's new connections to the socket or leaves them on TCP, and `bench` requests pages. [`Program`] is
+//! the application, and reports its failures; `first_look` finds out how the arms can take turns, `arms` makes the
+//! turns, and `record` writes the results. The caller decides what to try ([`Ask`]) and names the servers; this room
+//! prints nothing.
 
 mod arms;
 mod ask;

@@ -1,7 +1,7 @@
-//! The application under its supervisor: starts it, waits until it is ready, steers its connections, and ends it with
-//! all processes that it has started.
+//! Runs the application under its supervisor: starts it, waits until it is ready, steers its connections, and ends it
+//! with all processes that it has started.
 //!
-//! All failures of the user's program are reported by this module, each with the next step.
+//! Reports all failures of the user's program, each with the next step.
 
 use std::io::{self, PipeReader};
 use std::net::{SocketAddr, TcpStream};
@@ -168,8 +168,9 @@ impl Program {
         self.steering.counts(slice).unwrap_or_default()
     }
 
-    /// Makes the failure for connections that stayed on TCP although they should have been moved: `n_not_moved` of `n`,
-    /// with the reasons since the last start. `to` is the server; `None` means any server.
+    /// Returns the failure for connections to the server `to` that stayed on TCP although they should have been moved:
+    /// `n_not_moved` of `n`, with the reasons since the last start. If `to` is `None`, the connections may be to any
+    /// server.
     pub(crate) fn not_moved(&self, n_not_moved: u64, n: u64, to: Option<&Server>) -> Failure {
         let stats = self.programs.stats();
         let mut reasons: Vec<FallbackReason> = Vec::new();

@@ -14,7 +14,7 @@ use crate::trial::arms::Turns;
 use crate::trial::ask::{Ask, Load, Server, Way};
 use crate::trial::first_look::FirstLook;
 
-/// The level of a contrast that was cut short between two interim analyses.
+/// The error level (alpha) of a comparison that ended early, between two interim analyses.
 const CUT_SHORT_ALPHA: f64 = 0.002;
 /// Maximum number of pages that a record names.
 const MOST_PAGES: usize = 50;
@@ -146,7 +146,8 @@ fn unknown() -> record::Figure {
     record::Figure::missing("not judged")
 }
 
-/// Whether an arm had connections, and the supervisor moved or left all of them as the arm requires.
+/// Whether at least one connection proves the arm's transport: the supervisor moved a connection to the socket, or left
+/// a connection on TCP.
 fn is_proved(way: Way, seen: &TrialArm) -> bool {
     let sum = |of: fn(&record::TrialConnections) -> u64| seen.connections.iter().map(of).sum::<u64>();
     let (moved, left) = (sum(|it| it.n_moved), sum(|it| it.n_left));

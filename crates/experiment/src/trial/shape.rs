@@ -23,10 +23,10 @@ const MOST_OCTETS: usize = 8;
 const LONG_EPOCH: Duration = Duration::from_millis(1_500);
 /// Minimum number of pages in a slice if the application is started again for each slice.
 const LEAST_PER_START: usize = 20;
-/// Minimum number of pages in a slice of an open loop, whose median is used.
+/// Minimum number of pages in a slice if the load is an open loop. In this case the median of each slice is used.
 const LEAST_PER_RATE: usize = 10;
-/// A start of the application takes this many times as long as its measured slice, because the application is started,
-/// warmed up and ended. This is an estimate for the plan.
+/// A start of the application, with its warm-up and its end, takes this many times as long as the slice that is
+/// measured. This is an estimate for the plan.
 const OVERHEAD: u32 = 3;
 
 /// The number of slices in an epoch, and of epochs in a trial.

@@ -1,5 +1,5 @@
-//! Converts the samples of a comparison to the record's form: CPU time of each layer by epoch, and the call chains of
-//! all epochs.
+//! Converts the samples of a comparison to the record's form: the CPU time of each layer in each epoch, and the call
+//! chains of all epochs.
 
 use std::collections::HashMap;
 

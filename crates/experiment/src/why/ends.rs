@@ -1,5 +1,5 @@
-//! The innermost functions of call chains, each with its time by epoch: the time in the function itself, without the
-//! functions that it calls.
+//! The innermost functions of call chains, each with its time in each epoch. This is the time in the function itself,
+//! without the functions that it calls.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
@@ -44,8 +44,8 @@ impl Ends {
         self.of_chain.push(ids);
     }
 
-    /// Returns all processes, and the functions with the most time over both arms, each with its time in each of these
-    /// epochs.
+    /// Returns all processes, and the functions that took the most time over both arms together. Each process and each
+    /// function has its times, one for each of these epochs.
     pub(crate) fn parts<'a>(&self, epochs: impl Iterator<Item = &'a Weights> + Clone) -> [Vec<SampledPart>; 2] {
         let n_epochs = epochs.clone().count();
         let mut by_end: HashMap<u32, Vec<[u64; 2]>> = HashMap::new();

@@ -14,7 +14,7 @@ const TABLE: &str = include_str!(concat!(env!("OUT_DIR"), "/layers.json"));
 pub(crate) struct Seen<'a> {
     /// The function's symbol; empty if it is not known.
     pub(crate) name: &'a str,
-    /// `kernel`, `[veth]` for a kernel module, otherwise the file name of a program or library.
+    /// Either `kernel`, or the name of a kernel module such as `[veth]`, or the file name of a program or library.
     pub(crate) module: &'a str,
     /// Whether the frame belongs to the kernel.
     pub(crate) is_kernel: bool,
@@ -61,8 +61,8 @@ struct User {
 enum Meaning {
     /// The chain belongs to the layer with this index.
     Layer(usize),
-    /// If all frames below this frame are helpers, the chain belongs to system calls; otherwise this frame decides
-    /// nothing.
+    /// If all frames below this frame are helpers, the chain belongs to system calls. If not, this frame does not
+    /// decide the layer.
     Entry,
     /// The frame is skipped, and its time counts for its caller.
     Helper,
@@ -117,7 +117,7 @@ impl Layers {
         }
     }
 
-    /// Returns the names of the layers, in the order of a report; the last one is `not attributed`.
+    /// Returns the names of the layers, in the order of a report. The last name is `not attributed`.
     pub(crate) fn names(&self) -> &[String] {
         &self.names
     }

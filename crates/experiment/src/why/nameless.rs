@@ -68,8 +68,8 @@ impl Nameless {
     }
 }
 
-/// Returns the names of these processes, if they differ from the names of their files: Debian's `redis-server` is a
-/// link.
+/// Returns the names of those processes whose name differs from the name of their file. For example, Debian's
+/// `redis-server` is a link to a file with another name.
 pub(crate) fn run_as(pids: impl Iterator<Item = u32>) -> RunAs {
     let of_process = |pid: u32| {
         let process = Process::new(pid.cast_signed()).ok()?;

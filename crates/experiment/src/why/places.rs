@@ -90,7 +90,7 @@ impl Places {
         FrameId(self.frames.intern(frame))
     }
 
-    /// If a path occurs in two containers, these are two files: their inodes differ.
+    /// The same path in two containers means two files, whose inodes differ.
     pub(crate) fn add_file(&mut self, path: &Path, inode: u64, pid: u32) -> FileId {
         let id = self.files.intern((path.to_path_buf(), inode));
         if id as usize == self.seen_in.len() {

@@ -2,9 +2,9 @@
 //!
 //! Each core has one clock and one ring buffer, and no memory is allocated per sample. The event is the kernel's
 //! software clock `cpu-clock`; hardware counters of processors are not used until they have been tested on a machine
-//! that has them. Idle time does not count, nor does the kernel's work during interrupts of an idle core. `Sampler`
-//! holds the address spaces, so that the places of a sample are known when the sample is passed on. The caller opens
-//! the sampler, switches it on for slices, and drains it between them.
+//! that has them. Idle time does not count. The kernel's work during interrupts of an idle core does not count either.
+//! `Sampler` holds the address spaces, so that the places of a sample are known when the sample is passed on. The
+//! caller opens the sampler, switches it on for slices, and drains it between them.
 
 pub(crate) mod controls;
 mod events;
@@ -116,9 +116,9 @@ impl Sampler {
         unreachable!("the last scope returns")
     }
 
-    /// Adds processes with their threads and the children that they start later. Does nothing if the whole machine is
-    /// sampled. Children that already exist may be passed only in the same call as their parents; children that are
-    /// started later are added automatically.
+    /// Adds processes, their threads, and the children that they start later. Does nothing if the whole machine is
+    /// sampled. A child that already exists may be passed only in the same call as its parent. Children that start
+    /// later are added automatically.
     ///
     /// # Errors
     /// The kernel's refusal. It is not an error if a process has ended or belongs to another user.

@@ -102,7 +102,7 @@ impl Spaces {
     }
 
     /// Returns the place of an address; `None` if the address is not code of the process. `is_exact` means that the
-    /// address was really executed, so if no mapping is known for it, the mappings are read again.
+    /// address was really executed. If no mapping is known for such an address, the mappings are read again.
     pub(crate) fn locate(&mut self, places: &mut Places, pid: u32, address: u64, is_exact: bool) -> Option<Frame> {
         let turn = self.n_turns;
         let known = self.by_pid.get(&pid);

@@ -3,7 +3,7 @@
 //!
 //! Each place is looked up once, when the caller needs its name; all places in the same function have the same
 //! [`FunctionId`]. If servers run in containers, call this while they are still running: their files are read through
-//! their processes. Only reads files.
+//! their processes. This module only reads files.
 
 mod kernel;
 mod perf_map;
@@ -82,7 +82,7 @@ impl Symbols {
         self.functions.value(id.0)
     }
 
-    /// Returns the files without symbols that contain a place whose name was not found.
+    /// Returns the stripped files in which looptax looked for the name of a place and did not find it.
     pub(crate) fn stripped(&self) -> &BTreeSet<PathBuf> {
         self.programs.stripped()
     }

@@ -112,8 +112,8 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// Switches the sampler on or off for the next epoch. Each epoch has another period, so that samples do not stay in
-    /// step with the requests for long.
+    /// Switches the sampler on or off for the next epoch. The period differs from epoch to epoch, so that samples do
+    /// not stay in step with the requests for long.
     fn turn(&mut self) {
         let round = self.n_epochs / self.n_contrasts as u64;
         self.is_on = turns::is_on(self.seed, round);

@@ -75,8 +75,7 @@ impl Destination {
             "" => return Err(wrong("it is empty")),
             _ if text.starts_with("clickhouse:") => Place::ClickHouse(clickhouse(text)?),
             _ if text.contains("://") => Place::Postgres(postgres(text)?),
-            // A mistyped address must not be taken for a folder: the folder's name could contain the address's
-            // password.
+            // A mistyped address must not become the name of a folder, because the address could contain a password.
             _ if text.contains("//") || text.contains(['@', ':']) => {
                 return Err(wrong(
                     "the address is neither a URL nor the path of a folder (a path cannot contain `//`, `@` or `:`)",

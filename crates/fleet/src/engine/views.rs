@@ -9,7 +9,7 @@ use crate::sent::verdicts::VERDICTS;
 pub struct View {
     pub name: &'static str,
     pub doc: &'static str,
-    /// The table whose columns are the first columns of the view; `None` if there is no such table.
+    /// The table whose columns come first in the view; `None` if the view has no such table.
     pub table: Option<&'static Table>,
     pub more: &'static [Column],
 }

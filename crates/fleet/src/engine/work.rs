@@ -7,8 +7,8 @@ use super::scheme::InitOptions;
 use crate::FleetError;
 use crate::batch::Batch;
 
-/// Maximum number of rows in one insert: with more rows an engine is not faster, and after an error more rows would
-/// have to be sent again.
+/// Maximum number of rows in one insert. With more rows, an engine would not be faster, and after an error more rows
+/// would have to be sent again.
 const ROWS_AT_ONCE: usize = 10_000;
 
 pub(super) trait Engine {

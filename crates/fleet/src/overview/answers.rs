@@ -22,8 +22,8 @@ pub struct Answers {
     pub payers: Listed<Payer>,
     /// The measurements, one for each server of a machine, the newest first.
     pub measured: Listed<Measured>,
-    /// Groups of machines with the same kernel release, CPU and virtualisation, each with its number of machines and
-    /// their requests over TCP.
+    /// Groups of machines with the same kernel release, CPU and virtualisation. Each group has the number of its
+    /// machines, and the requests that these machines send over TCP.
     pub conditions: Listed<Machines>,
     /// Pairs of client and server that use another transport than a week ago.
     pub movers: Listed<Mover>,

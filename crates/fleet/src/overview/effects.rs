@@ -1,5 +1,5 @@
-//! The CPU time that TCP adds to a request, by condition: combined within each group of machines, with a test whether
-//! the groups differ.
+//! The CPU time that TCP adds to a request, by condition. Combines the measurements of each group of machines, and
+//! tests whether the groups differ.
 
 use std::collections::BTreeMap;
 

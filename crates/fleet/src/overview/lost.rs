@@ -18,7 +18,7 @@ use super::saved::{ALPHA, saved};
 /// Maximum number of clients that are considered for the first places: those with the largest expected loss. Any other
 /// client has practically no chance of being among the first.
 const MOST_CANDIDATES: usize = 20_000;
-/// Of the machines that are reported as unusual, this share may have been reported by chance.
+/// Among the machines that are reported as unusual, the share that may be reported only by chance.
 const FALSE_SHARE: f64 = 0.05;
 
 /// The results of all measurements, by kind of server.
@@ -42,7 +42,8 @@ impl<'a> Kinds<'a> {
             own.entry((it.host_id.as_str(), it.server.as_str())).or_insert(it.effect);
         }
         let effects: Vec<&[Effect]> = by_kind.values().map(Vec::as_slice).collect();
-        // If no kind was measured more than once, there is no prior, because the prior would be the same for all kinds.
+        // If no kind was measured more than once, the only possible prior is the prior of the whole fleet, which is the
+        // same for all kinds. In that case no prior is used.
         let found = groups(&effects, Spread::PauleMandel, ALPHA).filter(|it| it.common.freedom > 0.0);
         let prior = |idx| found.as_ref().and_then(|it| it.prior(idx));
         let known = by_kind.keys().enumerate();
@@ -65,8 +66,8 @@ impl<'a> Kinds<'a> {
         self.own.get(&(host_id, server))
     }
 
-    /// Returns the cost of TCP for a payer: its machine's own measurement combined with the prior of its kind, or only
-    /// one of the two if the other is unknown.
+    /// Returns the cost of TCP for a payer. Combines the measurement of the payer's machine with the prior of the
+    /// server's kind. If only one of these two is known, uses only that one.
     fn posterior(&self, payer: &Payer) -> Option<Posterior> {
         self.posterior_of(&payer.host_id, &payer.server)
     }
@@ -113,7 +114,7 @@ impl<'a> Kinds<'a> {
         })
     }
 
-    /// Returns the kinds of server that no machine has measured, ordered by requests, the most first.
+    /// Returns the kinds of server that no machine has measured. The kind with the most requests comes first.
     pub(super) fn not_measured<'p>(&self, payers: impl Iterator<Item = &'p Payer>) -> Vec<FleetUnmeasured> {
         let mut by_kind: BTreeMap<&str, f64> = BTreeMap::new();
         for payer in payers {
@@ -128,8 +129,8 @@ impl<'a> Kinds<'a> {
         kinds
     }
 
-    /// Returns pairs of program and kind of server, the largest loss first; if the loss is not known, the most requests
-    /// first.
+    /// Returns pairs of program and kind of server, sorted by loss; the largest loss comes first. If a loss is not
+    /// known, each request counts as 1 µs.
     pub(super) fn pairs(&self, payers: &[Payer]) -> Vec<FleetPair> {
         let mut by_pair: BTreeMap<(&str, &str), Vec<&Payer>> = BTreeMap::new();
         for payer in payers {
@@ -257,8 +258,8 @@ impl<'a> Kinds<'a> {
         rows
     }
 
-    /// Returns the measurements of a kind of server, each with the usual value for this kind, and the probability that
-    /// a machine measures a value at least as far from the usual value.
+    /// Returns the measurements of a kind of server. Adds to each measurement the usual value for this kind, and the
+    /// probability of a measurement that differs from the usual value at least as much.
     fn with_p<'m>(&self, server: &str, measured: &[&'m Measured]) -> Vec<(&'m Measured, Prior, f64)> {
         let of_kind = self.prior_idx(server).and_then(|idx| self.priors.get(idx));
         let effects: Vec<Effect> = measured.iter().map(|it| it.effect).collect();

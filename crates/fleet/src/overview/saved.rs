@@ -1,4 +1,4 @@
-//! The error level (alpha) of all intervals, and the form in which they are stored in the overview.
+//! The error level (alpha) of all intervals, and the form in which intervals are stored in the overview.
 
 use looptax_model::stats::Estimate;
 

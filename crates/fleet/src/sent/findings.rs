@@ -82,8 +82,8 @@ pub struct FallenClient {
     pub server_pid: u32,
 }
 
-/// Returns the rows, the most requests first, and the number of rows that are left out. `fallen` are the clients that a
-/// switch had moved and that use TCP again.
+/// Returns the rows, and the number of rows that are left out. The row with the most requests comes first. `fallen`
+/// contains the clients that a switch had moved and that use TCP again.
 pub fn rows(sender: &Sender, found: &Found, fallen: &[FallenClient], names: &Names) -> (Vec<Row>, usize) {
     let server_of = |client: &FoundClient| found.servers.iter().find(|it| it.pid == client.server_pid);
     let mut pairs: Vec<(&FoundClient, &FoundServer)> =
@@ -129,8 +129,8 @@ fn row(
     row
 }
 
-/// Returns the kind of a process's home (container, service, …) without its name: names such as `docker 3f2a…` and
-/// `php8.2-fpm.service` reveal too much, and there are too many of them.
+/// Returns the kind of a process's home (container, service, …) without its name. A name such as `docker 3f2a…` or
+/// `php8.2-fpm.service` reveals too much, and a fleet has too many different names.
 fn home(home: Option<&str>) -> &str {
     match home {
         None => "",

@@ -1,9 +1,9 @@
 //! Finds the socket that may belong to the server on a port, and how certain this is.
 //!
 //! Reads only the kernel's lists, and owners from the file system. A socket that is found here is only a candidate: the
-//! code that connects to it has to prove that port and socket lead to the same server. If the socket's process is not
-//! visible, the socket must have the same owner as the port and be in a folder where no other user can create a socket,
-//! because a password must be sent only to the server.
+//! code that connects to it has to prove that port and socket lead to the same server. A password must be sent only to
+//! the server. Therefore, if the socket's process is not visible, two conditions apply: the socket has the same owner
+//! as the port, and no other user can create a socket in its folder.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -68,8 +68,8 @@ fn of_listeners(all: &Sockets, owners: &Owners, protocol: Protocol, tcp: SocketA
             return Some(FoundBy::Process);
         }
         let is_users = ports.iter().any(|port| is_of(path, port.uid, socket));
-        // If the socket's process is visible, the process shows to which server the socket belongs, and the user is not
-        // compared.
+        // The users are compared only if the socket's process is not visible. A visible process shows to which server
+        // the socket belongs.
         (holders.is_empty() && is_users && protocol.may_name(path, tcp.port())).then_some(FoundBy::User)
     };
     let listening = all.unix.iter().filter(|it| it.is_listening);

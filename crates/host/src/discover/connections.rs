@@ -1,7 +1,7 @@
 //! Determines which process is connected to which server, and over which transport.
 //!
-//! A proxy does not count as a client; the programs that use the proxy do. `ends` knows which process holds which end
-//! of a connection.
+//! A proxy does not count as a client. Instead, the programs that use the proxy count as clients. `ends` knows which
+//! process holds which end of a connection.
 
 use std::collections::{BTreeSet, HashMap};
 
@@ -35,7 +35,7 @@ pub struct Client {
 /// A server's connections that do not belong to clients on this machine.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct OtherConnections {
-    /// The number of connections from other machines, or whose addresses were rewritten on the way.
+    /// The number of connections that come from other machines, or have addresses that were rewritten on the way.
     pub n_remote: usize,
     /// TCP connections within this machine that were closed in the last minute.
     pub closed: BTreeSet<Closed>,

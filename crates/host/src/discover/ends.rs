@@ -74,7 +74,8 @@ pub(crate) struct Ends<'a> {
     pub(crate) owners: &'a Owners,
     processes: HashMap<u32, &'a Process>,
     tcp: HashMap<(SocketAddr, SocketAddr), Vec<(NamespaceId, &'a TcpSocket)>>,
-    /// The clients of published ports that reach the server without the proxy, by their own address and the server's.
+    /// The clients of published ports that reach the server without the proxy. The key consists of the client's address
+    /// and the server's address.
     redirected: HashMap<(SocketAddr, SocketAddr), (NamespaceId, &'a TcpSocket)>,
     tcp_inodes: HashSet<u64>,
     unix: HashMap<u64, &'a UnixSocket>,
@@ -169,8 +170,9 @@ impl<'a> Ends<'a> {
 
     /// Returns the clients that connected to a published port and are not connected to the proxy.
     ///
-    /// Docker's rules of the packet filter replace the address of a connection to the machine's own address by the
-    /// container's, so the client's end and the server's end have only the client's address in common.
+    /// The client connects to the machine's own address. Docker's rules of the packet filter replace this address with
+    /// the container's address. Therefore the client's end and the server's end have only the client's address in
+    /// common.
     fn redirected_to(
         &self,
         proxy: &Process,
@@ -218,8 +220,8 @@ impl<'a> Ends<'a> {
         found
     }
 
-    /// Returns the connections to these endpoints that were closed recently. The kernel keeps each of them for a
-    /// minute, at the end that closed first.
+    /// Returns the connections to these endpoints that were closed recently. The kernel keeps such a connection for a
+    /// minute, at the end that closed the connection first.
     pub(crate) fn closed(&self, endpoints: &[Endpoint]) -> BTreeSet<Closed> {
         let mut found = BTreeSet::new();
         for (network, sockets) in &self.networks.sockets {
@@ -326,9 +328,9 @@ impl<'a> Ends<'a> {
         }
     }
 
-    /// Returns the clients at the other end of a Unix socket that has a server's name. If the socket is the end of a
-    /// connection, returns the connection's client; if the socket listens, returns the clients that wait to be
-    /// accepted. A client that has ended does not count.
+    /// Returns the clients of a Unix socket that has a server's name. For the end of a connection, returns the client
+    /// at the other end. For a listening socket, returns the clients that wait to be accepted. A client that has ended
+    /// does not count.
     fn unix_ends(&self, socket: &UnixSocket) -> impl Iterator<Item = Inbound> {
         let peers = socket.peers.iter().filter_map(|it| self.unix.get(it));
         peers.map(|peer| Inbound {
@@ -347,8 +349,8 @@ impl Endpoint {
         network == self.network && self.place.takes(local) && !is_of_ipv4
     }
 
-    /// Whether a Unix socket has the name to which the server's socket was bound. The Unix socket may be the listening
-    /// socket itself, or the server's end of a connection, which is in the client's namespace.
+    /// Whether a Unix socket has the name to which the server's socket was bound. Such a Unix socket is either the
+    /// listening socket itself, or the server's end of a connection. The server's end is in the client's namespace.
     fn is_called(&self, network: NamespaceId, socket: &UnixSocket) -> bool {
         socket.name.as_ref().is_some_and(|it| self.is_named(network, it, socket.file))
     }
@@ -363,5 +365,5 @@ impl Endpoint {
     }
 }
 
-/// The connections, by process, by user if the process is not known, and by transport.
+/// The connections, grouped by process, user and transport. The user is given only if the process is not known.
 type Groups = BTreeMap<(Option<u32>, Option<u32>, Way), Vec<Connection>>;

@@ -26,7 +26,7 @@ impl<'a> Families<'a> {
         self.processes.get(&pid).copied()
     }
 
-    /// Returns the index of the server that a process is, or for which it works.
+    /// Returns the index of the server to which a process belongs: the process is this server itself, or works for it.
     pub(crate) fn server_of(&self, pid: u32, by_pid: &HashMap<u32, usize>) -> Option<usize> {
         let is_kin = |parent: &Process, child: &Process| is_same_program(parent, child);
         let mut line = self.line(pid, is_kin);

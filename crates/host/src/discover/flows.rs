@@ -1,7 +1,7 @@
 //! Assigns the counts of `eyes` to services: which client sends requests to which server over which transport.
 //!
-//! A worker counts as its leader. A process that has ended counts as its parent if both have the same name; otherwise
-//! it counts under the name that the kernel noted.
+//! A worker counts as its leader. If a process has ended, it counts as its parent if both have the same name. Otherwise
+//! it is listed under the name that the kernel noted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -26,7 +26,7 @@ pub struct Party {
     pub name: String,
     /// The process that represents the service; `None` if all its processes that looptax saw have ended.
     pub process: Option<Process>,
-    /// The container or unit of the process; for ended processes, that of their parent.
+    /// The container or unit of the process; if the process has ended, the container or unit of its parent.
     pub home: Home,
 }
 
@@ -97,8 +97,8 @@ pub fn flows(look: &Look, servers: &[Server]) -> Vec<Flow> {
     flows_of_known(look, servers, &mut KnownClients::default())
 }
 
-/// Returns the flows of one of several intervals. If a process has ended since an earlier interval, it counts for the
-/// client to which it belonged in that interval.
+/// Returns the flows of one interval, if several intervals are counted one after the other. A process that has ended
+/// since an earlier interval counts for the client to which it belonged in that interval.
 ///
 /// # Cost
 /// As [`flows`].

@@ -1,9 +1,9 @@
 //! Inspects the machine briefly and often between two surveys, to see short connections: by default a web server opens
 //! a connection for each request.
 //!
-//! A connection that is open at such an inspection is seen with the process that holds it, over TCP and over Unix
-//! sockets. Shorter connections are not seen. Only web servers, proxies, poolers and the programs behind them are
-//! inspected.
+//! An inspection finds the connections that are open at that moment, over TCP and over Unix sockets, with the process
+//! that holds each connection. Connections that open and close between two inspections are not seen. Only web servers,
+//! proxies, poolers and the programs behind them are inspected.
 
 use std::collections::{BTreeMap, HashSet};
 use std::time::Duration;
@@ -44,9 +44,9 @@ pub struct Glimpses {
 }
 
 impl Glimpses {
-    /// Returns glimpses without any connection yet. They start after the survey that found these servers; `at_ns` is
-    /// the survey's time on the monotonic clock. If neither a web server nor a program behind a web server runs,
-    /// nothing will be inspected.
+    /// Returns glimpses that do not contain any connection yet. They start after the survey that found these servers;
+    /// `at_ns` is the survey's time on the monotonic clock. If neither a web server nor a program behind a web server
+    /// runs, nothing will be inspected.
     pub fn since(servers: &[Server], at_ns: u64) -> Self {
         Self {
             members: members(servers),

@@ -25,7 +25,7 @@ pub struct Listener {
     pub likely: Option<&'static str>,
     /// Servers that run as the socket's user and may own it, by their indexes in the survey's list.
     pub servers: Vec<usize>,
-    /// Web servers and proxies of the same user that may own the socket as well, if it may be a server's socket.
+    /// Web servers and proxies of the same user, which may also own the socket. Empty if no server may own the socket.
     pub web_servers: Vec<Process>,
     pub clients: Vec<Peer>,
     /// TCP connections within this machine that were closed in the last minute.
@@ -85,7 +85,8 @@ pub(crate) fn attribute(
         .collect()
 }
 
-/// Returns web servers and proxies that cannot be inspected, except those that a process of the same program started.
+/// Returns web servers and proxies that cannot be inspected. Leaves out the processes that were started by a process of
+/// the same program.
 fn hidden_web_servers<'a>(processes: &'a [Process], owners: &Owners) -> Vec<&'a Process> {
     let is_one = |it: &Process| {
         let program = it.program_name();

@@ -15,7 +15,7 @@ use crate::{entrance, rights};
 pub struct Listed {
     /// The server's process.
     pub pid: u32,
-    /// The number of connections from other machines, or whose addresses were rewritten on the way.
+    /// The number of connections that come from other machines, or have addresses that were rewritten on the way.
     pub n_remote: usize,
     /// The addresses on which the server listens at present, each with its queue.
     pub queues: Vec<(Place, Queue)>,

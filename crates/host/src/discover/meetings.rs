@@ -10,7 +10,8 @@ use crate::processes::{n_turns, stat, threads};
 /// How long clients are observed, and the pause between two samples.
 const LOOKING: Duration = Duration::from_secs(1);
 const PAUSE: Duration = Duration::from_millis(2);
-/// The fewest samples of threads that have run; with fewer samples, the result would not show where requests are made.
+/// Minimum number of samples in which a thread had run. With fewer samples, the result would not show where requests
+/// are made.
 const LEAST_LOOKS: u32 = 50;
 /// The maximum number of threads of clients that are observed; with more threads, each sample would take long.
 const MOST_THREADS: usize = 64;
@@ -22,14 +23,14 @@ pub struct Meetings {
     pub programs: Vec<String>,
     /// The number of samples in which a thread had run since the previous sample.
     pub n_looks: u32,
-    /// In how many of these samples the thread was on the core on which the server's thread ran last.
+    /// The number of these samples in which the thread was on the core on which the server's thread ran last.
     pub n_same: u32,
 }
 
 /// Observes the clients of a single-threaded server for a second. `None` if only looptax itself was seen to be
 /// connected, or the other clients hardly ran.
 ///
-/// The samples also contain a client's other work, so the result is an estimate of where requests are made.
+/// In some samples a client does other work than requests, so the result is an estimate of where requests are made.
 ///
 /// # Cost
 /// A survey of the machine, then two short files per thread and sample.

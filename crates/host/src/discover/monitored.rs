@@ -1,5 +1,6 @@
-//! The name of a container: for Podman from the command line of the container's monitor, a parent of all its processes;
-//! for Docker from the file in which the daemon keeps the container's settings.
+//! Finds the name of a container. For Podman, the name is in the command line of the container's monitor, a parent of
+//! all the container's processes. For Docker, the name is in the file in which the daemon keeps the container's
+//! settings.
 
 use std::path::{Path, PathBuf};
 

@@ -86,8 +86,8 @@ pub fn somaxconn(process: &Process) -> Option<u32> {
     text.trim().parse().ok()
 }
 
-/// Returns the host name that a process sees, if the process has another UTS namespace than looptax and another name.
-/// `None` also if the name cannot be read.
+/// Returns the host name that a process sees. Returns `None` if the process is in looptax's own UTS namespace, if it
+/// sees the same name as looptax, or if the name cannot be read.
 pub fn host_name(process: &Process) -> Option<String> {
     let namespace = kernel::open(process.file("ns/uts")).ok()?;
     let own = kernel::metadata("/proc/self/ns/uts").ok()?;

@@ -1,7 +1,7 @@
 //! Keeps one inspection of processes and sockets, so that it can serve many requests.
 //!
-//! Otherwise a command that looks up the sockets of several hundred addresses would read all of `/proc` each time, and
-//! could see a process for one address but not for the next address. The rule: while a [`LookOnce`] exists, all
+//! Without this, a command that looks up the sockets of several hundred addresses would read all of `/proc` for each
+//! address, and could see a process for one address but not for the next. The rule is: while a [`LookOnce`] exists, all
 //! requests of its thread about single addresses and processes use the results of one inspection.
 //! [`survey`](super::survey()) always inspects the machine again.
 

@@ -1,12 +1,12 @@
-//! Counts the ports of clients that closed connections still hold: a client that connects again for each request may
-//! run out of ports.
+//! Counts the clients' ports that closed connections still hold. A client that opens a new connection for each request
+//! may run out of ports.
 //!
 //! Inspects only looptax's own network namespace, whose settings `/proc/sys` shows. Called for servers with many short
 //! connections.
 //!
 //! # Source
 //! tcp(7), `ip_local_port_range`; the kernel's `tcp_twsk_unique` in `net/ipv4/tcp_ipv4.c` for `tcp_tw_reuse`, whose
-//! value 2 counts only on the loopback.
+//! value 2 has an effect only on the loopback.
 
 use std::collections::BTreeMap;
 use std::net::{IpAddr, SocketAddr};

@@ -86,7 +86,7 @@ pub enum Hiding {
     Container,
     /// The process has other mounts.
     Mounts,
-    /// The path does not exist for the process, for no other visible reason.
+    /// The path does not exist for the process. None of the other reasons explains this.
     Missing,
 }
 
@@ -159,7 +159,7 @@ fn faults(server_idx: usize, server: &Server) -> Vec<Problem> {
             });
         }
     }
-    // If looptax could not inspect the process, it does not know on what the process listens.
+    // If looptax could not inspect the process, it does not know all addresses on which the process listens.
     if server.paths().next().is_none() && !server.endpoints.is_empty() && server.lacks_socket() {
         found.push(Problem::NoSocket { server_idx });
     }
@@ -207,8 +207,8 @@ fn hiding(client: &Process, server: &Process, path: &Path) -> Option<Hiding> {
     Some(what_hides(client, server, path))
 }
 
-/// Returns what hides the path. Containers are checked first, because a container also has other mounts and another
-/// root folder. Settings of the process itself are checked next.
+/// Returns what hides the path. Containers are checked first, because a process in a container also has other mounts
+/// and another root folder than a process outside. Settings of the process itself are checked next.
 fn what_hides(client: &Process, server: &Process, path: &Path) -> Hiding {
     let is_contained = |home: &Home| matches!(home, Home::Container { .. });
     let is_temporary = ["/tmp", "/var/tmp"].iter().any(|it| path.starts_with(it));

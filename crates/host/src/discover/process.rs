@@ -12,8 +12,8 @@ use procfs::process::Status;
 use crate::discover::home::{Home, home_of};
 use crate::discover::namespace_id::NamespaceId;
 
-/// The maximum number of bytes of a command line that are read. Some command lines are long: that of a proxy shows
-/// where it leads.
+/// The maximum number of bytes of a command line that are read. Some command lines are long, for example a proxy's
+/// command line, which shows where the proxy leads.
 const MOST_COMMAND_LINE_BYTES: u64 = 64 << 10;
 const MOST_MAPS_BYTES: u64 = 4 << 20;
 const MOST_CGROUP_BYTES: u64 = 64 << 10;
@@ -69,7 +69,8 @@ impl Process {
         }))
     }
 
-    /// Returns the files of the process as it sees them, limited to files that its user could read.
+    /// Returns a view of the files, as the process sees them. The view contains only files that the user of the process
+    /// could read.
     ///
     /// # Errors
     /// The process has ended, or looptax may not inspect it.

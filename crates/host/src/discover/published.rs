@@ -1,8 +1,8 @@
 //! Finds ports that a container publishes: a `docker-proxy` listens on each of them, and its command line shows where
 //! the port leads.
 //!
-//! A port counts only under two conditions. Exactly one known server listens on the target's address and port, in a
-//! network namespace that has the address; and no connection through the proxy was seen to reach another server.
+//! A port counts only if exactly one known server listens on the target's address and port, in a network namespace that
+//! has the address. In addition, no connection through the proxy may have been seen to reach another server.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 

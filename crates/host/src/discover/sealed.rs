@@ -148,8 +148,8 @@ fn read(bytes: &mut Bytes, stop: &AtomicBool) -> Vec<Seen> {
                 Event::Connection(_) => {}
                 Event::Piece(piece) => {
                     n_pieces += 1;
-                    // The latest send counts, because MySQL's greeting and PostgreSQL's answer to a request for TLS are
-                    // never encrypted.
+                    // Only the latest send decides, because MySQL's greeting and PostgreSQL's answer to a request for
+                    // TLS are never encrypted.
                     if let (false, Some(seen)) = (piece.is_received, seen.get_mut(&piece.cookie)) {
                         seen.is_sealed = Some(is_record(&piece));
                     }

@@ -27,7 +27,7 @@ pub struct Server {
     pub name: String,
     pub process: Process,
     pub endpoints: Vec<Endpoint>,
-    /// Whether looptax may not inspect the process. Its addresses are then inferred, or not known.
+    /// Whether looptax may not inspect the process. If so, the server's addresses are inferred, or not known.
     pub is_hidden: bool,
 }
 
@@ -101,7 +101,7 @@ impl Endpoint {
 
     /// Whether this endpoint's socket was bound to this very file, compared by inode and device.
     pub fn is_bound_to(&self, found: &Stat) -> bool {
-        // The kernel's own form of a device number, which differs from that in `st_dev`.
+        // The kernel's own form of a device number; `st_dev` has the number in another form.
         let device = major(found.st_dev) << 20 | minor(found.st_dev);
         self.file == Some((found.st_ino as u32, device))
     }
@@ -143,9 +143,9 @@ impl Server {
         endpoints.filter(|it| it.known == HowKnown::Seen)
     }
 
-    /// Returns the most certain of the server's sockets that have a path, and how it is known. If several sockets are
-    /// equally certain, prefers a socket whose name fits this port, because a socket with another name may be meant for
-    /// commands.
+    /// Returns the most certain of the server's sockets that have a path, and how this socket is known. If several
+    /// sockets are equally certain, a socket whose name fits this port is preferred, because a socket with another name
+    /// may be meant for commands.
     pub fn socket(&self, port: u16) -> Option<(&Path, HowKnown)> {
         let paths = || {
             self.endpoints.iter().filter_map(|it| match &it.place {
@@ -238,7 +238,7 @@ pub fn listens_on(process: &Process) -> Vec<Endpoint> {
     endpoints(process, &around(process), &Owners::from_processes(one))
 }
 
-/// Whether a process listens at this address in the network namespace of `process`; `None` if the namespace is not
+/// Whether any process listens at this address in the network namespace of `process`; `None` if the namespace is not
 /// visible.
 ///
 /// # Cost
@@ -322,8 +322,8 @@ fn unix_place(process: Option<&Process>, name: &UnixName, bound: Option<FileId>)
     }
 }
 
-/// Describes the socket at `path` in looptax's own file system, if it is the file to which a socket was bound. looptax
-/// does not know at which root folder the path starts; therefore another file, or a missing file, proves nothing.
+/// Describes the file at `path` in looptax's own file system, if a socket was bound to this very file. looptax does not
+/// know at which root folder the path starts; therefore another file, or a missing file, proves nothing.
 fn file_here(path: &Path, bound: Option<FileId>) -> SocketFile {
     let found = read::look_at_link(path).ok().flatten();
     let found = found.filter(|it| path.is_absolute() && is_socket(it));

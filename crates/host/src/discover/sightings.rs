@@ -1,7 +1,7 @@
 //! Lists the connections of one server; this is cheap enough for many times a second.
 //!
-//! A survey misses a connection that a page opens and closes within milliseconds. A caller that waits for such a
-//! connection calls this module repeatedly.
+//! A survey misses a connection that a page opens and closes within milliseconds. To find such a connection, a caller
+//! uses this module repeatedly.
 
 use crate::discover::ends::Ends;
 use crate::discover::namespaces::{Networks, networks};

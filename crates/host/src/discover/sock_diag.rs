@@ -31,7 +31,7 @@ use crate::discover::DiscoverError;
 const ANSWER_BYTES: usize = 64 << 10;
 /// The type of a Unix stream socket in a dump: `SOCK_STREAM`.
 const STREAM: u8 = 1;
-/// `UDIAG_SHOW_UID` and `UNIX_DIAG_UID`. The library has no names for them; kernels before 5.3 ignore the flag.
+/// `UDIAG_SHOW_UID` and `UNIX_DIAG_UID`, for which the library has no names. Kernels before 5.3 ignore the flag.
 const SHOW_UID: u32 = 0x40;
 const UID: u16 = 7;
 
@@ -144,9 +144,9 @@ pub(crate) fn sockets(lister: &OwnedFd) -> Result<Sockets, DiscoverError> {
 
 /// Lists the Unix stream sockets; returns the number of unreadable messages.
 ///
-/// Requests two lists, because a list ends early at a queue that is too long for one message. The clients that wait to
-/// be accepted are listed first: a client that is accepted between the two lists is then in both lists, and counts
-/// once. In the other order, it would be in neither list.
+/// Requests two lists. The kernel ends a list early if a queue is too long for one message, so the queues are in a
+/// separate list. The queues, with the clients that wait to be accepted, are listed first: a client that is accepted
+/// between the two lists is then in both lists, and counts once. In the other order, it would be in neither list.
 fn unix(lister: &OwnedFd, found: &mut Vec<UnixSocket>) -> io::Result<usize> {
     let request = |state_flags, show_flags| {
         SockDiagMessage::UnixRequest(UnixRequest { state_flags, inode: 0, show_flags, cookie: [0xff; 8] })

@@ -2,7 +2,7 @@
 //! into services.
 //!
 //! A service is a server, a web server or proxy, or a program that sends requests to one of them. The code that shows
-//! the graph finds chains in it.
+//! the graph searches the graph for chains.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 
@@ -100,7 +100,7 @@ struct Relay {
 struct Draft<'a> {
     families: Families<'a>,
     servers: HashMap<u32, usize>,
-    /// The services that are not servers: the index of each, by its leading process.
+    /// The indexes of the services that are not servers. The key is the pid of a service's leading process.
     others: HashMap<u32, usize>,
     services: Vec<Service>,
     links: BTreeMap<(Option<usize>, usize, Way), Link>,
@@ -151,8 +151,9 @@ impl<'a> Draft<'a> {
         relays
     }
 
-    /// Whether every client of a proxy belongs to the stack. The client of a web server may be any browser. Its clients
-    /// belong to the stack only if they are services already, or if the web server passes requests on to a database.
+    /// Whether every client of a proxy belongs to the stack. The client of a web server may be any browser. Therefore a
+    /// web server's clients belong to the stack only if they are services already, or if the web server passes requests
+    /// on to a database.
     fn takes_anybody(&self, relay: usize, servers: &[Server]) -> bool {
         let is_database = |it: &Link| {
             let server = servers.get(it.server);

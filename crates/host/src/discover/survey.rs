@@ -40,7 +40,7 @@ pub struct Survey {
     pub at_ns: u64,
 }
 
-/// Surveys the machine. Takes versions that are already known from the earlier survey.
+/// Surveys the machine. Uses the versions that the earlier survey has found.
 ///
 /// # Cost
 /// A netlink dump per address family and network namespace, some ten system calls per process and one per open file.

@@ -1,4 +1,5 @@
-//! Finds servers behind a web server that cannot be recognised by their program's name: applications that answer HTTP.
+//! Finds applications that answer HTTP behind a web server. Such servers cannot be recognised by the name of their
+//! program.
 //!
 //! A program that listens counts as such a server only if a web server on this machine is connected to it, or if it was
 //! started as a known application server (`web`). The program's protocol is not checked.
@@ -14,7 +15,8 @@ use crate::discover::process::Process;
 use crate::discover::servers::{Server, endpoints, listening_of};
 use crate::discover::web::{application_server, is_proxy, is_web_server, known_as};
 
-/// Programs that pass a listening socket on to the program that will use it, and also keep the socket open.
+/// Programs that pass a listening socket on to another program, which will use the socket. They also keep the socket
+/// open themselves.
 const ACTIVATORS: [&str; 2] = ["systemd", "init"];
 
 /// Returns the applications that answer HTTP behind a web server, without the servers in `known`, which were recognised
@@ -78,7 +80,8 @@ fn server(process: &Process, ends: &Ends<'_>) -> Server {
     }
 }
 
-/// Returns the addresses at which each web server's connections were accepted, by the web server's leading process.
+/// Returns the addresses at which each web server's connections were accepted. The pid is that of the web server's
+/// leading process.
 fn asked_by(
     processes: &[Process],
     families: &Families<'_>,

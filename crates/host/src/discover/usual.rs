@@ -19,7 +19,7 @@ pub(crate) fn usually(place: &Place) -> Option<&'static str> {
     fitting.max_by_key(|it| it.0).map(|it| it.1)
 }
 
-/// Returns the length of the usual name that matches the place; 0 for a port.
+/// Returns the length of the longest usual name with which the name of the place starts; 0 for a port.
 fn fit(usual: &Usual, place: &Place) -> Option<usize> {
     match place {
         Place::Tcp(address) => usual.ports.contains(&address.port()).then_some(0),

@@ -1,7 +1,7 @@
 //! Recognises the programs between a browser and a database by their names.
 //!
-//! Compares lists of names with a process. An application that answers HTTP has no known name: `upstreams` finds it by
-//! the web server that is connected to it.
+//! Compares the process with lists of names. An application that answers HTTP has no known name: `upstreams` finds it
+//! by the web server that is connected to it.
 
 use looptax_model::dsn::Kind;
 

@@ -1,9 +1,9 @@
 //! Reads the bytes that chosen connections send and receive, for `watch -w`, and the first five bytes of each send, for
 //! `find`.
 //!
-//! Programs in the kernel (`kernel/bytes.bpf.c`) pass on the data that passes one end of each connection, in order,
-//! through a ring buffer that this process reads. Only this process's descriptors hold the programs, so the kernel
-//! removes them when the process ends for any reason. The caller interprets the bytes.
+//! Programs in the kernel (`kernel/bytes.bpf.c`) observe one end of each connection. They pass on the data, in order,
+//! through a ring buffer that this process reads. Only this process's descriptors hold the programs. Therefore, when
+//! the process ends for any reason, the kernel removes the programs. The caller interprets the bytes.
 
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -108,7 +108,7 @@ pub struct Piece<'a> {
     /// lost.
     pub at: u64,
     pub bytes: &'a [u8],
-    /// The number of further bytes of the same send or receive, which are not read.
+    /// The number of further bytes of the same send or receive; these bytes are not read.
     pub n_missing: u32,
 }
 
@@ -157,7 +157,8 @@ impl Loaded {
         Ok(loaded)
     }
 
-    /// Loads programs that read nothing until [`Self::choose`] is called; calling it requires no rights.
+    /// Loads programs that read nothing until [`Self::choose`] is called. Only loading requires rights; `choose`
+    /// requires none.
     ///
     /// # Errors
     /// As [`Self::new`].
@@ -350,7 +351,7 @@ fn connection(field: Fields<'_>, known_ns: u64) -> Option<Connection> {
     Some(Connection {
         cookie: field.u64(16)?,
         side: if *field.0.get(58)? == ROLE_SERVER { Side::Server } else { Side::Client },
-        // A connection that was used before all old connections were listed may be an old one.
+        // A connection that was used before the list of old connections was complete may be an old connection.
         is_old: *field.0.get(59)? != 0 || ns < known_ns,
         ns,
         pid: field.u32(4)?,

@@ -37,8 +37,8 @@ pub(super) fn admitted<'a>(
 }
 
 /// Attaches the programs to their tracepoints. Existing connections are listed before and after the programs are
-/// attached. Therefore no old connection counts as a new one, and no connection is counted if looptax would have to
-/// guess its ends.
+/// attached. Therefore no old connection counts as a new one. A connection whose ends looptax would have to guess is
+/// not counted.
 pub(super) fn attach<'a>(programs: &mut Ebpf, names: impl IntoIterator<Item = &'a str>) -> Result<(), Refused> {
     list_what_is_there(programs)?;
     for name in names {

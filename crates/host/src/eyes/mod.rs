@@ -1,9 +1,10 @@
-//! Counts on sockets which client sends how many requests to which server and how long the requests take, over TCP and
-//! over Unix sockets, without generating a load.
+//! Counts how many requests each client sends to each server, and measures how long these requests take. Observes the
+//! sockets, over TCP and over Unix sockets, without generating a load.
 //!
 //! Programs in the kernel (`kernel/turns.bpf.c`, checked in as the object file that clang makes of it) count lengths
 //! and times at the kernel's tracepoints, and never read a byte of the content. Only this process's descriptors hold
-//! the programs, so the kernel removes them when the process ends for any reason. Called by `watch` and `find`.
+//! the programs. Therefore, when the process ends for any reason, the kernel removes the programs. Called by `watch`
+//! and `find`.
 
 pub mod bytes;
 mod endpoint;
@@ -38,8 +39,8 @@ const OF_ONE_END: (&str, &str) = ("sent", "sock_send_length");
 pub enum Reach {
     /// Connections with both ends on this machine.
     Here,
-    /// Also connections whose other end is on another machine, or behind an address that is rewritten. With this
-    /// variant, counting costs more for each request.
+    /// The connections of [`Self::Here`], and connections whose other end is on another machine or behind an address
+    /// that is rewritten. With this variant, counting costs more for each request.
     Elsewhere,
 }
 
@@ -84,12 +85,12 @@ pub struct Eyes {
 pub struct Look {
     pub over: Duration,
     pub counted: Vec<Counted>,
-    /// Addresses to which uncounted clients opened TCP connections: clients on other machines, or clients with an
-    /// address that is rewritten on the way.
+    /// Addresses to which uncounted clients opened TCP connections. These clients are on other machines, or their
+    /// addresses are rewritten on the way.
     pub opened_elsewhere: Vec<Asked>,
     /// For each address, how long new connections waited for the server's first receive or send. The time starts when
     /// the connection is opened, or when the client's first request arrives. For a client that sends its request
-    /// immediately, this is at least the time in the queue of `accept`.
+    /// immediately, this time is at least as long as the time in the queue of `accept`.
     pub accepted: HashMap<Asked, Times>,
     /// The number of connections or turns for which the kernel's table had no space.
     pub n_lost: u64,
@@ -98,7 +99,7 @@ pub struct Look {
 /// The requests of one process at one address.
 #[derive(Debug, Clone)]
 pub struct Counted {
-    /// The client; `None` for clients on other machines, or whose addresses are rewritten on the way.
+    /// The client; `None` if the client is on another machine, or if its address is rewritten on the way.
     pub client: Option<End>,
     /// The process that answered last; `None` if no process on this machine answered.
     pub server: Option<End>,
@@ -124,15 +125,15 @@ pub struct Counts {
     pub n_overlapping: u64,
     /// The number of connections that were opened.
     pub n_opened: u64,
-    /// The number of TCP connections that were closed; for Unix sockets the kernel does not report it.
+    /// The number of TCP connections that were closed. The kernel does not report when a Unix socket is closed.
     pub n_closed: u64,
     pub n_bytes_asked: u64,
     pub n_bytes_answered: u64,
-    /// The time from a request's arrival at the server until the client has received the answer, without the client's
-    /// own send.
+    /// The time from a request's arrival at the server until the client has received the answer. The time that the
+    /// client needs to send the request is not included.
     pub times: Times,
-    /// The server's part of the time: from its first receive until its answer arrived at the client. Measured for one
-    /// of eight turns; if the client is on another machine, for every turn.
+    /// The server's part of the time: from the server's first receive until its answer arrived at the client. This part
+    /// is measured for one in eight turns; if the client is on another machine, for every turn.
     pub served: Times,
 }
 
@@ -234,7 +235,7 @@ impl Eyes {
         let now = Instant::now();
         let mut earlier = HashMap::with_capacity(hops.len());
         let (mut counted, mut opened_elsewhere) = (Vec::new(), Vec::new());
-        // The number of lost items whose address had no space in the kernel's table.
+        // The number of lost turns and connections: those whose address had no space in the kernel's table.
         let mut n_nowhere = 0;
         for (key, words) in hops {
             let client = end(&words[COUNT_WORDS..]);
@@ -273,7 +274,7 @@ impl Eyes {
         Ok(look)
     }
 
-    /// Returns the waiting times of connections whose wait ended since the last call.
+    /// Returns the waiting times of the connections that have stopped waiting since the last call.
     fn accepted(&mut self) -> io::Result<HashMap<Asked, Times>> {
         let mut accepted: HashMap<Asked, Times> = HashMap::new();
         for item in &self.accepts {
@@ -294,8 +295,8 @@ impl Eyes {
 /// the machine sleeps.
 fn has_ended(pid: u32, started_ns: u64) -> bool {
     match stat(pid) {
-        // If only the pid was noted, or looptax's clock has another origin, the start times cannot be compared. The
-        // process then counts as running as long as its pid exists.
+        // The start times cannot be compared if only the pid was noted (`started_ns` is 0), or if looptax's clock has
+        // another origin. In this case the process counts as running as long as its pid exists.
         Some(stat) => started_ns != 0 && !is_in_time_namespace() && stat.start_ticks != started_ns / NS_PER_TICK,
         None => !std::fs::exists(format!("/proc/{pid}")).unwrap_or(true),
     }

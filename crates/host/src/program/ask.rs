@@ -1,5 +1,5 @@
-//! Runs the program of a process with other arguments: starts it as the process's owner, reads its output within
-//! limits, and ends it with all processes that it started.
+//! Runs the program of a process a second time, with other arguments. Starts the program as the process's owner, reads
+//! its output within limits, and ends the program with all processes that it started.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -25,13 +25,13 @@ const STEP: Duration = Duration::from_millis(5);
 const OURS: [(&str, &str); 2] =
     [("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"), ("LC_ALL", "C")];
 
-/// Which variables of the process's own environment its program gets, in addition to the environment above.
+/// The variables from a process's own environment that its program gets, in addition to the environment above.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Variables {
     None,
     /// All variables, if the process does not belong to root: its owner set them, and the program has no more rights
     /// than the owner. If the process belongs to root, only variables whose names start with one of these prefixes
-    /// (`APACHE_`): no loader or interpreter reads such variables.
+    /// (`APACHE_`). No loader or interpreter reads such variables.
     Own(&'static [&'static str]),
 }
 
@@ -59,7 +59,7 @@ impl Subject {
     ///
     /// # Errors
     /// [`ProgramError::NotOurs`] unless looptax runs as root or as that user; [`ProgramError::Foreign`] if a program of
-    /// root opened a file that users other than root can change: its output is then not used.
+    /// root opened a file that users other than root can change. In the second case the output is not used.
     pub fn ask(&self, ask: &Ask<'_>) -> Result<Answer, ProgramError> {
         let failed = |source| ProgramError::Start { path: self.program.path.clone(), source };
         let is_ours = self.is_ours()?;

@@ -1,5 +1,4 @@
-//! The work of a child process between its creation and the program: it gives up all rights, then executes a
-//! descriptor.
+//! The work of a child process before it executes the program: it gives up all rights, then executes a descriptor.
 //!
 //! All memory is allocated before the child exists, because the child may only make system calls. If a step fails, the
 //! child ends before the program starts.
@@ -23,8 +22,8 @@ const LIMITS: [(Resource, u64); 4] =
 const CAPABILITY_VERSION: u32 = 0x2008_0522;
 /// The maximum number of capabilities that are tried; the kernel has fewer.
 const MOST_CAPABILITIES: c_ulong = 64;
-/// Marks the descriptors of a range, to be closed when a program is executed, instead of closing them at once. Source:
-/// `linux/close_range.h`.
+/// Marks the descriptors of a range instead of closing them. The kernel closes marked descriptors when a program is
+/// executed. Source: `linux/close_range.h`.
 const CLOSE_ON_EXEC: u32 = 1 << 2;
 /// How many descriptors are marked one by one on kernels before 5.11, which cannot mark a range.
 const MOST_DESCRIPTORS: RawFd = 65_536;
@@ -115,8 +114,8 @@ impl Child {
         self.enter_folder()?;
         // The signal is set after the change of user, because the change resets it.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // If the parent ended before this call, the child gets no signal, and the parent cannot answer the calls of a
-        // confined child.
+        // If the parent ended before this call, the child gets no signal. In addition, the parent could not answer the
+        // calls of a confined child.
         if rustix::process::getppid() != Some(self.parent) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }

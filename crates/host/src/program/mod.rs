@@ -1,8 +1,8 @@
-//! Runs programs of running processes with other arguments, to get their configuration. looptax executes the file that
-//! a process runs, as the process's user.
+//! Runs the programs of running processes a second time, with other arguments, to get their configuration. looptax
+//! executes the file that a process runs, as the process's user.
 //!
-//! A program gets no more rights than the owner of the process has, and none of looptax's capabilities, terminal,
-//! descriptors or environment. The program is ended, together with its process group, when its time is over. A program
+//! A program gets no more rights than the owner of the process has. It does not get looptax's capabilities, terminal,
+//! descriptors or environment. When its time is over, the program is ended together with its process group. A program
 //! that root runs is also supervised (`supervise`): it cannot read files that users other than root can change, and it
 //! changes nothing on the machine. Programs that looptax starts for itself are checked by [`trusted_program`]. Called
 //! by the rooms that get information from web servers and start servers; knows no program by name.

@@ -1,4 +1,4 @@
-//! The names of the workloads, with the protocols that have them; the text of `--list`.
+//! Lists the names of the workloads, with the protocols that have them, and makes the text of `--list`.
 
 use std::fmt::Write as _;
 
@@ -15,8 +15,8 @@ pub(super) struct Entry {
 pub(super) const SQL: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres];
 const REDIS: &[Protocol] = &[Protocol::Redis];
 const KEYED: &[Protocol] = &[Protocol::Redis, Protocol::Memcached];
-/// Protocols for which the same server process serves all arms, so that a connect is the same work for the server on
-/// each arm.
+/// Protocols for which one server process serves all arms. Therefore a connect is the same work for the server on each
+/// arm.
 const ONE_SERVER: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres, Protocol::Redis, Protocol::Echo];
 const SQL_AND_REDIS: &[Protocol] = &[Protocol::Mysql, Protocol::Postgres, Protocol::Redis];
 const ECHO: &[Protocol] = &[Protocol::Echo];

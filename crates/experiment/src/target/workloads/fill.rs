@@ -42,8 +42,8 @@ pub(crate) fn fill(
             }
             Ok(())
         }
-        // Keys that requests will write are made as well: each process gets only some of the writes, and the first
-        // write of a key is more work than later writes.
+        // Keys that requests will write are also made beforehand. Each process gets only some of the writes, and the
+        // first write of a key is more work than later writes.
         (
             Workload::Get { prefix } | Workload::Set { prefix, .. } | Workload::Mixed { prefix, .. },
             Protocol::Memcached,

@@ -16,8 +16,8 @@ const MOST_MEMCACHED_BYTES: u64 = (1 << 20) - 256;
 /// Maximum size of one pipeline to the echo server, in bytes. The server replies to each request immediately, and waits
 /// until its replies are read, so a pipeline must fit into the socket's buffer.
 const MOST_ECHOED_BYTES: u64 = 128 << 10;
-/// Size of a command without its value, in bytes: the digits of the key, and the protocol's text around it. Used for
-/// checks against the limits above.
+/// Size of a command without its value, in bytes: the digits of the key, and the protocol's text around the key. Used
+/// to check workloads against the limits above.
 const COMMAND_BYTES: u64 = 96;
 
 /// Checks that the workload can be sent in the requested way.

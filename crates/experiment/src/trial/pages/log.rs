@@ -1,8 +1,8 @@
 //! A web server's access log: reads the pages that the server replied with; a page's weight is the number of its lines.
 //!
 //! Reads the common and the combined log format, as written by Apache, nginx and Caddy's transform encoder, with or
-//! without a site's name at the beginning. Of each line, only the request and the status are used, and the position of
-//! the time, which the request follows. The text is untrusted.
+//! without a site's name at the beginning. Of each line, only the site, the request and the status are used. The parser
+//! finds the request by the time, which directly precedes the request. The text is untrusted.
 //!
 //! # Source
 //! Apache 2.4, `mod_log_config`, and `ap_escape_logitem` for its escapes; nginx 1.24, `ngx_http_log_module`.
@@ -189,7 +189,8 @@ fn draw(targets: Vec<(String, u64)>, n_most: usize, seed: u64) -> Vec<(String, u
 
 /// Parses a line of a log; `None` if the line has another form.
 fn parse(line: &[u8]) -> Option<Line> {
-    // The text before these three characters cannot contain them, because servers escape text that comes from a client.
+    // These three characters end the time. They cannot occur earlier in the line, because servers escape text that
+    // comes from a client.
     let at = line.windows(3).position(|it| it == b"] \"")?;
     let front = &line[..at];
     let time = front.iter().rposition(|it| *it == b'[')?;
@@ -208,11 +209,12 @@ fn parse(line: &[u8]) -> Option<Line> {
     })
 }
 
-/// Returns the site before host, identity and user: `%v:%p %h %l %u` or `%v %h %l %u`.
+/// Returns the site of a line that starts with site, host, identity and user: `%v:%p %h %l %u` or `%v %h %l %u`.
 fn site(front: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(front).ok()?;
     match text.split_ascii_whitespace().collect::<Vec<_>>()[..] {
-        // A user name that contains a space also makes four words, but its second word is the identity `-`.
+        // A line without a site also has four words if the user name contains a space. In that case the second word is
+        // the identity `-`.
         [site, host, _, _] if host != "-" => Some(site.to_owned()),
         _ => None,
     }

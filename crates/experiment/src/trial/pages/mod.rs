@@ -1,7 +1,7 @@
 //! The pages to request from an application, as given by `--url`, `--urls` and `--from-log`.
 //!
-//! This module parses text into pages, and reports the parts that it cannot parse. It accepts only addresses of this
-//! machine, which the caller's resolver determines. [`Page::for_load`] converts a page for the load engine. No file is
+//! Parses text into pages, and reports the parts that it cannot parse. Accepts only addresses of this machine; the
+//! caller's resolver determines these addresses. [`Page::for_load`] converts a page for the load engine. No file is
 //! opened in this module.
 
 mod list;

@@ -7,7 +7,8 @@ use super::{Doer, Layers, Row, Seen, TABLE, Table, User, Wild, strip_suffix};
 
 const CHAINS: &str = include_str!("../../../tests/chains.txt");
 
-/// A sampled chain: its load and its role, its frames (leaf first), and the number of samples with this chain.
+/// A sampled chain: the load and the role that were sampled, the frames (leaf first), and the number of samples with
+/// this chain.
 struct Sampled {
     load: String,
     role: Doer,

@@ -60,7 +60,7 @@ impl<'a> Visitor<'a> for Reader {
     }
 
     fn visit_exit(self, record: Exit, metadata: RecordMetadata) -> Event<'a> {
-        // The kernel also reports the end of threads in this way; a process counts as ended when its first thread has
+        // The kernel also writes this record when a thread ends. A process counts as ended when its first thread has
         // ended.
         let is_process = record.pid == record.tid;
         let pid = record.pid;

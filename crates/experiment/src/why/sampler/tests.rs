@@ -11,7 +11,7 @@ use super::*;
 use crate::why::symbols::{Function, Symbols};
 
 const PERIOD_NS: u64 = 99_991;
-/// CPU time that is spent in user space, in nanoseconds; the same amount is spent in the kernel.
+/// CPU time to spend in user space, in nanoseconds. The test spends the same amount in the kernel.
 const SPIN_NS: u64 = 60_000_000;
 
 fn thread_cpu_ns() -> u64 {

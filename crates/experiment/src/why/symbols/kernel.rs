@@ -26,8 +26,8 @@ impl Kallsyms {
             found.extend(parse_line(line).map(|(address, kind, name)| (address, kind, at + name)));
             at += line.len() as u32;
         }
-        // If an address has several names, the name to show is sorted to the end, because the search finds the last
-        // name.
+        // If an address has several names, the search finds the last of them. Therefore the name to show is sorted to
+        // the end.
         let name_at = |at: u32| &text[at as usize..];
         found.sort_by_key(|&(address, kind, at)| {
             let n_underscores = name_at(at).bytes().take_while(|&it| it == b'_').count();

@@ -1,4 +1,4 @@
-//! Finds the names of places in programs and libraries, in the ELF symbols of the file itself or of its debug file.
+//! Finds the names of places in programs and libraries. Uses the ELF symbols of the file itself, or of its debug file.
 //! A debug file is found by its build-id, at the path that the distributions' packages use. DWARF is not read: an
 //! inlined function counts for the function that contains it.
 
@@ -40,7 +40,8 @@ pub(super) struct Programs {
     symbolizer: Symbolizer,
     /// `None` for a file that cannot be read, or can no longer be read.
     by_file: HashMap<FileId, Option<Program>>,
-    /// The address of the code that the kernel maps into this process; all processes have the same code.
+    /// The address at which the kernel maps its own code (vDSO) into this process. This code is the same in all
+    /// processes.
     vdso: Option<u64>,
     stripped: BTreeSet<PathBuf>,
 }
@@ -105,9 +106,9 @@ fn open(file: MappedFile<'_>) -> Option<Program> {
     Some(Program { sources: sources.collect(), elf: ElfResolver::open(path).ok()?, _held: held })
 }
 
-/// Opens a file as the process that has mapped it sees the file, with the rights of that process. If the process has
-/// ended, opens the same file by its path in looptax's own root folder. In a container, a file system may report
-/// another inode for a mapping than for its file.
+/// Opens a mapped file by the path and with the rights of the process that has mapped it. If the process has ended,
+/// opens the same file by its path in looptax's own root folder. In a container, a file system may report different
+/// inodes for the mapping and for the file.
 fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
     let seen = viewer(file.pid).map(|it| View::of_process(file.pid, it)?.open(file.path));
     if let Some(Ok(found)) = seen {

@@ -1,5 +1,5 @@
-//! The features of a version of ClickHouse. The version in Debian is from 2018, so a feature is used only if the
-//! version is known to have it.
+//! The features of a version of ClickHouse. Debian's ClickHouse is from 2018, so looptax uses a feature only if the
+//! server's version is known to have it.
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each field is a feature that a version has or lacks")]
@@ -21,8 +21,9 @@ impl Abilities {
     /// Returns the features of a version such as `20.3.1`.
     ///
     /// # Source
-    /// ClickHouse's changelog: TTL of tables 19.6, constraints 19.14, `LowCardinality` without a setting 19.1; each is
-    /// used from the next long-term release on (20.3). Asynchronous inserts: since 21.11, used from 22.3 on.
+    /// ClickHouse's changelog: TTL of tables 19.6, constraints 19.14, `LowCardinality` without a setting 19.1; looptax
+    /// uses these three from the next long-term release on (20.3). Asynchronous inserts: since 21.11, used from 22.3
+    /// on.
     pub(super) fn of_version(version: &str) -> Self {
         let mut numbers = version.split('.').map(|it| it.parse::<u32>().unwrap_or(0));
         let version = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());

@@ -77,7 +77,7 @@ impl Site<'_> {
         let columns = table.columns.iter().map(|it| self.column(it));
         let mut parts: Vec<String> = columns.collect();
         parts.push("received DateTime('UTC') DEFAULT now()".to_owned());
-        // If rows are sent again, the rows that arrived first are kept, so that an old row does not look new.
+        // If a row is sent again, the row that arrived first is kept. Otherwise an old row would look new.
         parts.push("earliest UInt32 DEFAULT 4294967295 - toUInt32(received)".to_owned());
         if self.abilities.has_checks {
             parts.extend(checks(table));
@@ -123,7 +123,7 @@ fn ttl(days: u32) -> String {
     format!("received + toIntervalDay({days})")
 }
 
-/// Returns the columns by which rows are sorted and compared: first the columns that queries search for, then the
+/// Returns the columns by which rows are sorted and compared. The columns that queries search for come first, then the
 /// table's key.
 fn sorted_by(table: &Table) -> &'static str {
     match table.name {
@@ -167,8 +167,8 @@ pub(in super::super) fn script(at: &ClickHouseAt, options: &InitOptions) -> Stri
 fn roles(database: &str) -> String {
     let inserts: Vec<String> = { TABLES.iter() }
         .map(|it| {
-            // The sender gets no right to set `received`: otherwise a report with a date in the future would stay the
-            // newest forever.
+            // The sender gets no right to set `received`. With this right, it could send a report with a date in the
+            // future, which would stay the newest report forever.
             let columns: Vec<&str> = it.columns.iter().map(|it| it.name).collect();
             format!("-- GRANT INSERT({}) ON {database}.{} TO looptax_writer;\n", columns.join(", "), it.name)
         })

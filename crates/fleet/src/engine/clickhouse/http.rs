@@ -64,7 +64,7 @@ impl Http {
         })
     }
 
-    /// Runs a statement, with the rows to insert as `body`, and returns the whole reply.
+    /// Runs a statement and returns the whole reply. `body` contains the rows to insert.
     ///
     /// # Errors
     /// [`FleetError::Away`], [`FleetError::Refused`], [`FleetError::Answer`].
@@ -86,7 +86,7 @@ impl Http {
             request = request.header("X-ClickHouse-Key", password.clone());
         }
         // If there are rows, they are the body of the request, and the statement is in the URL. Otherwise the statement
-        // is the body, because it may be longer than a URL.
+        // is the body, because a statement may be too long for a URL.
         let sent = if body.is_empty() { request.send(sql.as_bytes()) } else { request.query("query", sql).send(body) };
         let mut response = sent.map_err(|error| self.failed(error))?;
         let code = response.headers().get("X-ClickHouse-Exception-Code").cloned();

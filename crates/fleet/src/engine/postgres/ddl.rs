@@ -41,7 +41,7 @@ pub(super) fn incoming(table: &Table) -> String {
     format!("CREATE TEMP TABLE incoming_{} ({}) ON COMMIT DROP", table.name, columns.join(", "))
 }
 
-/// Returns the statement that makes a month's partition. The month is given by the last part of the partition's name
+/// Returns the statement that makes a month's partition. The array contains the last part of the partition's name
 /// (`2026_11`), the month's first day, and the first day of the next month.
 pub(super) fn partition(schema: &str, table: &Table, [ending, from, to]: [&str; 3]) -> String {
     format!(
@@ -50,8 +50,8 @@ pub(super) fn partition(schema: &str, table: &Table, [ending, from, to]: [&str; 
     )
 }
 
-/// Does the same as [`partition`] if rows of that month are already in the partition for all other months; these rows
-/// are moved to the new partition. The statements run in a transaction.
+/// Returns the statements that make a month's partition if rows of that month are already stored in the partition for
+/// all other months. The statements move these rows to the new partition. They run in a transaction.
 pub(super) fn partition_with_rows(schema: &str, table: &Table, month: [&str; 3]) -> [String; 5] {
     let name = table.name;
     let [ending, from, to] = month;
@@ -146,8 +146,8 @@ pub(super) fn own_names() -> String {
 
 fn roles() -> String {
     let grants = TABLES.iter().map(|it| {
-        // The sender gets no right to set `received`: otherwise a report with a date in the future would stay the
-        // newest forever.
+        // The sender gets no right to set `received`. With this right, it could send a report with a date in the
+        // future, which would stay the newest report forever.
         let columns: Vec<&str> = it.columns.iter().map(|it| it.name).collect();
         format!("-- GRANT INSERT ({}) ON public.{} TO looptax_writer;\n", columns.join(", "), it.name)
     });

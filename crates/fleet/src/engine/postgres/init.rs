@@ -12,7 +12,8 @@ use crate::column::Table;
 /// Number of the advisory lock that a run holds while it makes tables. A second run waits for the lock. The number
 /// itself is arbitrary: the letters `loop`.
 const LOCK: u32 = 0x6c6f_6f70;
-/// Number of months before the current month that have a partition, and number of months after it.
+/// Partitions are made for the current month, for this number of months before it, and for this number of months after
+/// it.
 const MONTHS: u32 = 13;
 
 /// Returns a FROM clause that selects the partitions of looptax's tables. The schema is needed because another

@@ -27,9 +27,9 @@ const LATER: [&str; 6] = ["08", "40", "53", "55P", "57", "25006"];
 /// A session in which looptax is logged in.
 pub(super) struct Session {
     pub(super) connection: Connection<Link>,
-    /// The schema of the tables, quoted. It is part of every statement, because a name without a schema refers only to
-    /// the server's own objects in this session. Otherwise the owner of another object with the same name could use the
-    /// rights of the account that sends reports or queries.
+    /// The schema of the tables, quoted. It is part of every statement. In this session, a name without a schema refers
+    /// only to the server's own objects. Otherwise the owner of another object with the same name could use the rights
+    /// of the account that sends reports or queries.
     pub(super) schema: String,
     /// Host and port, or the socket, for error messages.
     to: String,
@@ -60,7 +60,7 @@ impl Session {
             database: address.database.clone(),
             ..Login::default()
         };
-        // If the certificate is checked, it proves the server's identity better than this check.
+        // A checked certificate proves the server's identity better than `admit` does.
         if !matches!(at.sealing, Sealing::Authority | Sealing::Full) {
             admit(Protocol::Postgres, &link, &login).map_err(|error| FleetError::Refused {
                 to: to.clone(),
@@ -117,7 +117,7 @@ pub(super) fn in_transaction<T>(
     session.execute("BEGIN")?;
     let worked = work(session).and_then(|done| session.execute("COMMIT").map(|_| done));
     if worked.is_err() {
-        // If ROLLBACK fails too, the session is over, and the transaction with it.
+        // If ROLLBACK fails too, the session has ended, and its transaction has ended with it.
         let _ = session.execute("ROLLBACK");
     }
     worked

@@ -2,7 +2,7 @@
 
 use rustix::fs::Stat;
 
-/// The facts that distinguish a file from every other file, and from the same file after a change.
+/// The facts that identify a file. They differ from file to file, and they change when the file is changed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct FileNow {
     dev: u64,

@@ -1,7 +1,7 @@
 //! Determines the version of a server's program from files; executes no program for this.
 //!
 //! Reads the program's own bytes through `/proc/PID/exe`, which is the running file, wherever its path leads now. If
-//! the bytes do not show a version, reads the text of the package database, provided that the file at the packaged path
+//! the bytes do not show a version, reads the text of the package database, but only if the file at the packaged path
 //! is the running file. Everything that is read here may have been written by another user. Therefore reads are limited
 //! in length, and a version may contain only characters that occur in versions.
 

@@ -26,7 +26,8 @@ pub(super) fn version_of(path: &Path, now: FileNow) -> Option<String> {
     (FileNow::from(&there) == now).then_some(version)
 }
 
-/// Returns a path, and the path under which a package lists the same file if `/bin` is a link to `/usr/bin`.
+/// Returns the path. If it starts with `/usr/`, also returns the path without `/usr`: if `/bin` is a link to
+/// `/usr/bin`, a package may list the same file under the shorter path.
 fn spellings(path: &str) -> impl Iterator<Item = &str> {
     let shorter = path.strip_prefix("/usr").filter(|it| it.starts_with('/'));
     std::iter::once(path).chain(shorter)

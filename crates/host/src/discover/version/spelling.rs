@@ -1,9 +1,9 @@
 //! Finds the version of a server among the constants of its program.
 //!
-//! This module contains the search; the facts of each kind of server contain the spellings. A constant ends with a zero
-//! byte. A version is a separate constant, or it follows words in a longer constant. The spellings were seen in the
-//! programs of Debian 12 and of Debian unstable of October 2026. For programs that Debian does not package, the
-//! spellings come from the sources.
+//! This module contains the search; the facts of each kind of server contain the forms in which a version is written
+//! (spellings). A constant ends with a zero byte. A version is a separate constant, or it follows words in a longer
+//! constant. The spellings were seen in the programs of Debian 12 and of Debian unstable of October 2026. For programs
+//! that Debian does not package, the spellings come from the sources.
 
 use std::ops::RangeInclusive;
 
