@@ -1,7 +1,7 @@
 //! Lists the files of a source tree, without files that other tools put there.
 //!
-//! Holds each folder and opens the folders below it, and leaves out links. The number of names and the depth are
-//! limited, because any user may have made the tree. Called by the command line, which reads the files.
+//! Opens each folder through the descriptor of the folder above it, and leaves out links. The number of names and the
+//! depth are limited, because any user may have made the tree. Called by the command line, which reads the files.
 
 use std::io;
 use std::path::{Path, PathBuf};

@@ -1,4 +1,5 @@
-//! Waits that a signal ends: for some time, for a descriptor to be ready, or for a peer's answer.
+//! Functions that wait until some time has passed, a descriptor is ready, or a peer has answered; a signal ends the
+//! wait.
 //!
 //! The command line calls [`stop`] at the first signal. From then on every wait, running or new, ends immediately: it
 //! returns an error, or reports that it was cut short. The command can then clean up and end. If the clean-up has to

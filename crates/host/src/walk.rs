@@ -167,14 +167,14 @@ struct Held {
     fd: OwnedFd,
     path: PathBuf,
     stat: Stat,
-    /// The other user or group that may replace a folder on the path to this one.
+    /// The other user or group that may replace a folder on the path to this folder.
     way: Option<Stranger>,
     /// The other user or group that may write in this folder.
     own: Option<Stranger>,
 }
 
 impl Held {
-    /// Whether it is certain that root or the caller gave a file of this owner its name in this folder.
+    /// Whether only root or the caller can have put a file of this owner under its name into this folder.
     fn keeps(&self, owner: u32) -> bool {
         self.own.as_ref().is_none_or(|it| it.is_kept_from(owner))
     }

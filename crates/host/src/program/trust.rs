@@ -136,8 +136,8 @@ impl Judged {
         if mode & GROUP_WRITES != 0 && !is_kept && is_open && (stat.st_gid != 0 || has_access_list(fd)) {
             return Ok(Some(Why::Group(stat.st_gid)));
         }
-        // `nosuid` is accepted on file systems in memory: they belong to the kernel, and only root can mount one that
-        // looptax sees.
+        // On file systems in memory, the mount option `nosuid` is accepted: these file systems belong to the kernel,
+        // and only root can mount one in a place that looptax sees.
         let flags = { rustix::fs::fstatvfs(fd) }.map_or(StatVfsMountFlags::empty(), |it| it.f_flag);
         if flags.contains(StatVfsMountFlags::NOSUID) && !is_kernel_s(fd)? {
             return Ok(Some(Why::Mount));
@@ -186,8 +186,8 @@ pub fn trusted_program(path: &Path) -> Result<(), Distrust> {
         Ok(held) if FileType::from_raw_mode(held.stat.st_mode) == FileType::RegularFile => Ok(()),
         Ok(held) => Err(Distrust { path: held.path, why: Why::Kind }),
         Err(Refused::Distrust(why)) => Err(why),
-        // The path cannot be executed either, and the attempt to execute it reports the reason. The part of the path
-        // that exists belongs to root.
+        // The path does not lead to a file. The attempt to execute the program will fail and report the reason. The
+        // part of the path that exists belongs to root.
         Err(Refused::System(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(()),
         Err(Refused::System(_)) => Err(Distrust { path: path.to_owned(), why: Why::Kind }),
     }
@@ -202,7 +202,7 @@ pub(super) fn open_program(path: &Path) -> Result<Held, Refused> {
     }
 }
 
-/// The folders in which a program of the system is searched, whatever PATH contains.
+/// The folders in which looptax searches for the system's programs, even if `PATH` does not contain these folders.
 const SYSTEM_FOLDERS: [&str; 6] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin"];
 
 /// Finds a program by its name, in the folders of PATH and then in those of the system. If looptax has rights that

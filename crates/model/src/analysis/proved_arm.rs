@@ -1,6 +1,6 @@
 //! An arm with its proof, before its speed is judged.
 //!
-//! Made by the live run, or from a record; read by `judged` and by the modules that it calls.
+//! The live run makes this value, or it is made from a record; `judged`, and the modules that `judged` calls, read it.
 
 use crate::record::{Arm, Proof};
 

@@ -16,7 +16,7 @@ pub struct Arm {
     /// The address that looptax connects to: a socket path, or `ip:port`; the addresses of several processes are joined
     /// by "or".
     pub endpoint: String,
-    /// Whether looptax proved for every connection that it uses the transport in `name`.
+    /// Whether looptax proved, for every connection, that the connection uses the transport in `name`.
     pub verified: bool,
     /// The result of the proof.
     pub proof: Proof,
@@ -77,7 +77,7 @@ pub struct Proof {
     pub seen: Option<Sightings>,
 }
 
-/// In how many runs of a whole command looptax saw a connection, and over which transport.
+/// Counts of a whole command's runs: all runs, and the runs in which looptax saw a connection over each transport.
 ///
 /// A run may use both transports. A run that ends before looptax can look at it is seen on neither transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

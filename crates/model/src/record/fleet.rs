@@ -52,7 +52,7 @@ pub struct Fleet {
     pub conditions: FleetList<FleetCondition>,
     /// Clients that were switched to the socket and use TCP again.
     pub fell_back: FleetList<FleetFallen>,
-    /// Clients that use another transport to a server on their machine than a week ago.
+    /// Clients whose transport to a server on their machine is not the same as a week ago.
     pub movers: FleetList<FleetMover>,
     /// Machines whose last report arrived more than two days ago.
     pub silent: FleetList<FleetSilent>,

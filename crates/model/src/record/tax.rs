@@ -39,7 +39,7 @@ pub struct Tax {
     /// The range of the loss, if it is known which arm loses but not how much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertain_size: Option<UncertainSize>,
-    /// The machine's time that other processes and the hypervisor used, if it was much.
+    /// The epochs in which other processes or the hypervisor used much of the machine's time, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbance: Option<Disturbance>,
     /// The fields of this object whose difference is still significant after Holm's correction: `latency_us.p50`.
@@ -96,8 +96,8 @@ pub struct Disturbance {
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub steal_pct: f64,
-    /// CPU time of processes that are neither looptax nor the server in these epochs, percent of the machine's CPU
-    /// time.
+    /// CPU time that other processes (neither looptax nor the server) used in these epochs, percent of the machine's
+    /// CPU time.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub foreign_pct: f64,

@@ -81,11 +81,11 @@ pub struct WatchedHop {
     /// The server's share of the times of the requests: from the server's first receive until the answer arrived at the
     /// client; `null` if there were no requests.
     pub served: Option<WatchedTimes>,
-    /// CPU time of the server for each request that it answered, all its clients together; missing in files that an
-    /// older version of looptax saved.
+    /// The server's CPU time per request, with the requests of all its clients counted; missing in files that an older
+    /// version of looptax saved.
     #[serde(default)]
     pub server_cpu: Option<WatchedCpu>,
-    /// CPU time of the client for each request that it made, to all servers together; missing in files that an older
+    /// The client's CPU time per request, with its requests to all servers counted; missing in files that an older
     /// version of looptax saved.
     #[serde(default)]
     pub client_cpu: Option<WatchedCpu>,
@@ -166,8 +166,8 @@ pub struct WatchedLook {
     pub times: Times,
 }
 
-/// CPU time, for any purpose, of the processes at one end and of all processes that they have started, except other
-/// servers and clients.
+/// CPU time of one end: of its processes and of all processes that they have started, but not of other servers and
+/// clients. The purpose of the CPU time does not matter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedCpu {
     /// `cpu_s` divided by `n_requests`, in microseconds; `null` if the quotient would be misleading.

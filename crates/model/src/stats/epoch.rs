@@ -53,8 +53,8 @@ pub struct Slice {
     pub server_cpu_ns: Option<u64>,
     /// Context switches of the client's threads, in the same period as the CPU times.
     pub client_switches: u64,
-    /// Response times, if the verdict is computed from them and not from the rate: in an open loop, whose schedule
-    /// sets the rate, and if there are pauses between requests.
+    /// Response times, if the verdict is computed from response times and not from the rate. This is so in an open
+    /// loop, whose schedule sets the rate, and if there are pauses between requests.
     pub response: Option<Response>,
     /// Whether the slice ran in the requested placement; a slice in another placement is used only for the noise.
     pub is_in_place: bool,

@@ -120,7 +120,8 @@ fn tax_change(before: &Tax, after: &Tax) -> DiffTax {
     }
 }
 
-/// Returns the figure of a tax that is compared; the figure of an invalid verdict is left out.
+/// Returns the figure of a tax, for the difference of two runs; the figure is missing if the verdict is invalid, or if
+/// the size of the tax is uncertain.
 fn figure_of(tax: &Tax) -> Figure {
     if tax.verdict == crate::record::Verdict::Invalid {
         Figure::missing("invalid")

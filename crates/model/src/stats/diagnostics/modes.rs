@@ -1,8 +1,7 @@
 //! Checks whether a series of rates jumps between two modes.
 //!
 //! The result is used for one sentence: "the scheduler moves the rate by a factor of …". It also decides whether the
-//! size of an effect is uncertain. Called for the slices of each arm, and for the range of rates that were seen under
-//! `free`.
+//! size of an effect is uncertain. Called for the slices of each arm, and for the rates in a glimpse of a placement.
 
 use crate::stats::moments::mean;
 

@@ -79,8 +79,8 @@ fn variance_over_mean(octet: &[Slice], side: Side) -> Option<f64> {
 
 /// Checks whether typical speed and total throughput contradict each other; the cause is rare stalls on one arm.
 ///
-/// They do if |totals − θ| > max(0.01, half of the half width of the totals). The totals and θ are both ln(baseline /
-/// other). Totals without an interval never contradict.
+/// The two contradict each other if |totals − θ| > max(0.01, half of the half width of the totals). The totals and θ
+/// are both ln(baseline / other). Totals without an interval never contradict.
 ///
 /// Example: for θ = 0.048 and totals 0.033 ± 0.080, the difference 0.015 is below 0.040, so they do not contradict.
 pub fn totals_disagree(theta: &Estimate, totals: &Estimate) -> bool {
