@@ -35,8 +35,8 @@ pub fn allow_again() {
     set(false);
 }
 
-/// While this value exists, a signal does not end the process, because files are being changed and either all of them
-/// or none have to be new.
+/// While this value exists, a signal does not end the process: looptax is changing files, and must change either all of
+/// them or none.
 #[derive(Debug)]
 pub struct Kept(());
 

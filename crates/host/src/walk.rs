@@ -174,7 +174,7 @@ struct Held {
 }
 
 impl Held {
-    /// Whether only root or the caller can have put a file of this owner under its name into this folder.
+    /// Whether a file of this owner in this folder certainly got its name from root or from the caller.
     fn keeps(&self, owner: u32) -> bool {
         self.own.as_ref().is_none_or(|it| it.is_kept_from(owner))
     }

@@ -46,7 +46,7 @@ pub(super) struct Program {
 }
 
 impl Subject {
-    /// Holds a process open, and determines the user with whose rights the process's program may run.
+    /// Holds a process open, and determines the user that its program may run as.
     ///
     /// # Errors
     /// [`ProgramError::Ended`], [`ProgramError::Elsewhere`] and [`ProgramError::Replaced`].

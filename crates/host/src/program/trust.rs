@@ -127,7 +127,7 @@ impl Judged {
         let mode = stat.st_mode;
         let is_folder = FileType::from_raw_mode(mode) == FileType::Directory;
         let is_kept = is_folder && self.rules.sticky_counts && mode & STICKY != 0;
-        // For devices and pipes the permission bits do not count here; the caller checks them.
+        // The permission bits of devices and pipes are not checked here: the caller checks these bits.
         let is_open = matches!(FileType::from_raw_mode(mode), FileType::Directory | FileType::RegularFile);
         if mode & OTHERS_WRITE != 0 && !is_kept && is_open {
             return Ok(Some(Why::Everybody));

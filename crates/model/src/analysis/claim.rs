@@ -139,7 +139,7 @@ impl Claim {
 pub struct Judged {
     /// How well the measured interval agrees with the published figure.
     pub verdict: ReproductionVerdict,
-    /// Why the comparison is inconclusive; `None` if it is not, or if there is no interval.
+    /// The reason if the comparison is inconclusive; `None` if the comparison has a result, or if there is no interval.
     pub why: Option<ReproductionReason>,
 }
 

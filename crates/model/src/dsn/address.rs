@@ -248,8 +248,8 @@ impl Parts {
         let own = |names: &[&str]| self.named(names).map(str::to_owned);
         let is_postgres = self.protocol == Protocol::Postgres;
         let is_mongodb = self.protocol == Protocol::Mongodb;
-        // libpq uses the first host in a list that answers; looptax uses the first host in the list. `hostaddr` takes
-        // precedence over `host`. An empty `host` replaces the URL's host.
+        // If the text lists several hosts, libpq uses the first host that answers; looptax uses the first host in the
+        // list. `hostaddr` takes precedence over `host`. An empty `host` replaces the URL's host.
         let first =
             |text| self.named(&[text]).filter(|_| is_postgres).map(|it| it.split(',').next().unwrap_or_default());
         let ip = first("hostaddr").filter(|it| !it.is_empty());

@@ -2,7 +2,7 @@
 //!
 //! Each code is documented by one sentence, which is printed in the schema and in docs/codes.md.
 
-/// Makes an enum of codes, with a list that has the comment of each variant as the variant's sentence.
+/// Defines an enum of codes, and a list with the sentence of each code. The sentence is the variant's comment.
 macro_rules! codes {
     ($(#[$meta:meta])* $name:ident { $($(#[doc = $sentence:literal])+ $variant:ident,)+ }) => {
         $(#[$meta])*

@@ -97,9 +97,9 @@ pub struct WatchedHop {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub opened_per_s: f64,
-    /// Time that new connections to this address (also those of other clients) waited until the server first received
-    /// or sent data. The time is counted from the opening of the connection, or from the arrival of its first request
-    /// if that was later; `null` if there were no new connections.
+    /// How long new connections to this address waited until the server first received or sent data; other clients'
+    /// connections to the address are included. The time starts when the connection is opened or, if its first request
+    /// arrives later, when the request arrives. `null` if there were no new connections.
     #[serde(default)]
     pub accept_wait: Option<WatchedTimes>,
     /// Number of TCP connections that were closed; `null` over a Unix socket, for which the kernel does not report

@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Epoch, Figure};
 
-/// In each group of this number of epochs, one epoch runs without the sampler; the verdict is computed only from epochs
+/// One of every `EPOCHS_PER_UNSAMPLED` epochs runs without the sampler. The verdict is computed only from epochs
 /// without the sampler.
 pub const EPOCHS_PER_UNSAMPLED: u64 = 3;
 

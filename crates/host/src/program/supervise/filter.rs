@@ -2,9 +2,8 @@
 //! program may make itself, the calls that the supervisor makes for the program, and the calls that only report
 //! success.
 //!
-//! The program belongs to root and contains no other user's code. The filter's purpose is that the test of a
-//! configuration does not change the machine. Calls that are newer than this list fail as if the kernel did not have
-//! them.
+//! The program belongs to root and contains no other user's code. The filter ensures that a test of the configuration
+//! does not change the machine. A call that is newer than this list fails as if the kernel did not have the call.
 
 use std::ffi::c_long;
 

@@ -1,11 +1,11 @@
 //! Supervises a program that root runs and that is run again to get its configuration.
 //!
-//! The kernel stops every call that opens or executes a file and notifies the supervisor, which opens the file and
-//! passes the descriptor to the program. A file is opened for reading only if no user except root can change the file
-//! and every folder on its path. Everything that the program writes is discarded. If the program opens a file that
-//! other users can change, the call fails and the file is noted, and the program's output is not used. From the
-//! program's memory, the supervisor reads only paths and addresses. It reads each path and each address once, and uses
-//! the value that it read.
+//! If the program makes a call that opens or executes a file, the kernel stops the call and notifies the supervisor.
+//! The supervisor opens the file and passes the descriptor to the program. A file is opened for reading only if no user
+//! except root can change the file and every folder on its path. Everything that the program writes is discarded. If
+//! the program opens a file that other users can change, the call fails and the file is noted, and the program's output
+//! is not used. From the program's memory, the supervisor reads only paths and addresses. It reads each path and each
+//! address once, and uses the value that it read.
 
 mod filter;
 
@@ -39,7 +39,7 @@ const MOST_PATH_BYTES: usize = 4_096;
 const MOST_ADDRESS_BYTES: usize = 128;
 /// The port of name servers.
 const DOMAIN: u16 = 53;
-/// How long to wait, after the program has ended, until the supervisor has answered the last call.
+/// After the program has ended: how long to wait for the supervisor's answer to the last call.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The devices that may be read, because their contents come from the kernel. Source:
 /// Documentation/admin-guide/devices.txt.

@@ -1,7 +1,8 @@
 //! `diff`: compares two records.
 //!
-//! `alike` finds the comparisons that both records have, `conditions` the conditions that changed, `layers` the layers
-//! in which the CPU time changed. This file computes the difference of each tax and each arm, with an interval.
+//! `alike` finds the comparisons that both records have. `conditions` finds the conditions that changed. `layers` finds
+//! the layers in which the CPU time changed. This file computes the difference of each tax and each arm, with an
+//! interval.
 
 mod alike;
 mod conditions;

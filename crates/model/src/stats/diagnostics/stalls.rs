@@ -4,7 +4,7 @@
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 
-/// A slice after which the requests in flight were answered more than half a slice later.
+/// A slice whose last requests were answered late: the drain took longer than half of the active window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stall {
     /// Number of the epoch, from 0.
