@@ -14,8 +14,8 @@ use crate::walk::Links;
 /// Folders with files that the project's authors did not write: the history, and packages that package managers
 /// installed.
 const LEFT_OUT: [&str; 5] = [".git", ".hg", ".svn", "node_modules", "vendor"];
-/// Files that mark such a folder: a virtual environment of Python, or a cache directory as described in
-/// <https://bford.info/cachedir/>.
+/// Files by which looptax recognises a folder that another tool made: a virtual environment of Python, or a cache
+/// directory as described in <https://bford.info/cachedir/>.
 const MARKS: [&str; 2] = ["pyvenv.cfg", "CACHEDIR.TAG"];
 /// The maximum number of levels of folders. The Linux kernel's tree has 10 levels.
 const MOST_DEPTH: usize = 32;

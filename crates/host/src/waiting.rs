@@ -1,10 +1,11 @@
 //! Functions that wait until some time has passed, a descriptor is ready, or a peer has answered; a signal ends the
 //! wait.
 //!
-//! The command line calls [`stop`] at the first signal. From then on every wait, running or new, ends immediately: it
-//! returns an error, or reports that it was cut short. The command can then clean up and end. If the clean-up has to
-//! wait, it calls [`allow_again`] first. [`Kept`] is for clean-up that a second signal must not end. Code that waits in
-//! a system call with its own time limit waits in parts of [`STEP`], and calls [`goes_on`] between two parts.
+//! The command line calls [`stop`] at the first signal. From then on, every running or new wait ends immediately: the
+//! function returns an error, or reports that the wait was cut short. The command can then clean up and end. If the
+//! clean-up has to wait, the command calls [`allow_again`] first. [`Kept`] is for clean-up that a second signal must
+//! not end. Code that waits in a system call with its own time limit waits in parts of [`STEP`], and calls [`goes_on`]
+//! between two parts.
 
 use std::io;
 use std::os::fd::AsFd;

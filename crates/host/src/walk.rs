@@ -1,10 +1,10 @@
 //! Resolves a path to a file from `/`, one component at a time. Holds each component open while it looks up the next
 //! one.
 //!
-//! A path that is looked up twice can lead to two different files, so this module looks it up once: it opens every
-//! folder on the path without following a link, reads each link and follows its text, and holds everything that it
-//! finds by descriptors. The rule of a walk decides which links it follows. The walk reports each link that it
-//! followed.
+//! A path that is looked up twice can lead to two different files, so this module looks up a path only once. It opens
+//! every folder on the path without following a link. It reads the text of each link, and resolves the text in the same
+//! way. It holds every file and folder that it finds by a descriptor. The rule of a walk decides which links it
+//! follows. The walk reports each link that it followed.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};

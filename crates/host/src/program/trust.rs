@@ -205,8 +205,9 @@ pub(super) fn open_program(path: &Path) -> Result<Held, Refused> {
 /// The folders in which looptax searches for the system's programs, even if `PATH` does not contain these folders.
 const SYSTEM_FOLDERS: [&str; 6] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin"];
 
-/// Finds a program by its name, in the folders of PATH and then in those of the system. If looptax has rights that
-/// other users lack, skips programs that users other than root can change, because another user may have set PATH.
+/// Finds a program by its name, first in the folders of `PATH` and then in the system's folders. If looptax has rights
+/// that other users lack, another user may have set `PATH`; looptax then skips programs that users other than root can
+/// change.
 ///
 /// # Errors
 /// There is no such program; or the reason why the last candidate was skipped.

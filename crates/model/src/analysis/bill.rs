@@ -1,4 +1,4 @@
-//! The bill: for each arm, the arm that it is compared with, and the time and CPU time that it adds to that arm.
+//! The bill: each arm is compared with another arm, and the bill lists the time and CPU time that the arm adds.
 //!
 //! Called by `judging`; METHOD.md, "The bill", has the formula.
 

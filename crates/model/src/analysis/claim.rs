@@ -71,8 +71,8 @@ impl Says {
     }
 
     /// Checks whether the whole range from `least` to `most` is between half the published effect and twice this
-    /// effect. For a ratio, the effect is its logarithm, because effects add up as logarithms; for a share, the effect
-    /// is the share itself.
+    /// effect. The effect of a ratio is the ratio's logarithm, because effects add up as logarithms. The effect of a
+    /// share is the share itself.
     fn near(self, published: Ratios, least: f64, most: f64) -> bool {
         if let Self::SharePct { lo, hi } = self {
             return lo / 2.0 <= least && most <= hi * 2.0;

@@ -121,7 +121,8 @@ fn amounts(epochs: &[SampledEpoch], amount: impl Fn(&SampledEpoch, usize) -> f64
     [0, 1].map(|side| epochs.iter().map(|epoch| amount(epoch, side)).collect())
 }
 
-/// Counts all requests of the slices, including those of guard and drain: the CPU times include these requests.
+/// Counts all requests of the slices, including the requests of guard and drain, because the CPU times include these
+/// requests.
 fn requests_of(epochs: &[&Epoch]) -> Amounts {
     Side::BOTH.map(|side| {
         let total = |epoch: &&Epoch| epoch.slices_of(side).map(|it| it.requests as f64).sum();

@@ -1,6 +1,6 @@
 //! One arm of a comparison: its address, the proof of its transport, its figures.
 //!
-//! The figures describe only this arm; its cost compared with another arm is in [`crate::record::Tax`].
+//! The figures describe only this arm. [`crate::record::Tax`] has the arm's cost compared with another arm.
 
 use crate::stats::range::{Amount, Count, ProcessId};
 use schemars::JsonSchema;

@@ -87,8 +87,8 @@ pub struct FoundHop {
     /// Whether other chains contain this hop, too.
     #[serde(default)]
     pub is_shared: bool,
-    /// This chain's share of a hop that other chains contain too, from 0 to 1, computed from the chains' incoming
-    /// requests; `null` if it is not known, or if only this chain contains the hop.
+    /// If other chains contain the hop too: this chain's share of the hop, from 0 to 1. The share is computed from the
+    /// chains' incoming requests. `null` if the share is not known, or if only this chain contains the hop.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub share: Option<f64>,

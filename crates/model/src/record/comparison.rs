@@ -228,9 +228,9 @@ fn one() -> u32 {
 
 /// When connections send a request: directly after the previous answer, after a pause, or by a schedule.
 ///
-/// With a pause or a schedule, the verdict is computed from the response time, not from the rate: θ is then the
-/// logarithm of the other arm's median response time divided by the baseline's median response time. The tax is the
-/// share of the other arm's response time that exceeds the baseline's.
+/// With a pause or a schedule, the verdict is computed from the response time, not from the rate. θ is then ln(other
+/// arm's median response time / baseline's median response time). The tax is the difference of the two median response
+/// times, divided by the other arm's median response time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
     /// Planned requests per second, over all connections of an arm; `null` in a closed loop.

@@ -76,7 +76,7 @@ pub struct ClientLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ClientLimitCause {
-    /// The client's own code uses most of the CPU time per request of both ends.
+    /// The client's own code uses most of the CPU time that a request needs at both ends together.
     OwnCode {
         /// The client's user CPU time, percent of the CPU time of both ends.
         #[serde(deserialize_with = "Real::read")]

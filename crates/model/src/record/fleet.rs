@@ -185,8 +185,9 @@ pub struct FleetEffects {
 pub struct FleetGroup {
     /// The value of the condition on these machines.
     pub label: String,
-    /// CPU time that TCP adds to a request, both ends together, in µs: the mean of the true effects with its 95 %
-    /// interval; its `n` is the number of measurements. For a single machine: its own measurement.
+    /// CPU time that TCP adds to a request, both ends together, in µs. For several machines: the mean of the true
+    /// effects with the mean's 95 % interval; `n` is the number of measurements. For a single machine: the machine's
+    /// own measurement.
     pub cpu_us: Estimate,
     /// The prediction interval for one more machine of this group; it has no ends if the group has fewer than three
     /// machines.

@@ -116,7 +116,8 @@ pub struct Slice {
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Vec<SmallCount>")]
     pub drained_ns: Vec<u32>,
-    /// Number of all answered requests, including those of guard and drain: the CPU times include these requests.
+    /// Number of all answered requests, including the requests of guard and drain, because the CPU times include these
+    /// requests.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub requests: u64,

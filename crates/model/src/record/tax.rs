@@ -72,8 +72,9 @@ impl Tax {
             && pct.zip(us).is_some_and(|(pct, us)| pct.excludes_zero() && !us.excludes_zero())
     }
 
-    /// Returns whether the figure may be shown: the run is valid, the size of the effect is certain, and the figure
-    /// does not change between parts of the run, or after the first moments of its slices.
+    /// Returns whether the figure may be shown. The figure is not shown if the run is invalid, or if the size of the
+    /// effect is uncertain. It is also not shown if the verdict was withdrawn because parts of the run differ, or
+    /// because of the transient after the guard.
     pub fn has_size(&self) -> bool {
         let is_taken_back = matches!(self.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
         self.verdict != Verdict::Invalid

@@ -174,7 +174,7 @@ pub struct WatchedCpu {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub us_per_request: Option<f64>,
-    /// Seconds of CPU time, from those looks in which the CPU time is known.
+    /// Seconds of CPU time, only from looks in which the CPU time is known.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub cpu_s: f64,

@@ -186,9 +186,9 @@ pub struct CountedEpoch {
 /// Call chains, each with its CPU time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Stacks {
-    /// Base64 of a zlib stream of lines, sorted by CPU time, the largest first. A line has the process and its frames,
-    /// the outermost frame first, separated by `;`, then the nanoseconds over the baseline and over the other arm,
-    /// each after a space.
+    /// Base64 of a zlib stream of lines, sorted by CPU time, the largest first. A line begins with the process and its
+    /// frames, the outermost frame first, separated by `;`. Then the line has two numbers, each after a space: the
+    /// nanoseconds over the baseline, and the nanoseconds over the other arm.
     pub packed: String,
     /// Number of requests to which the chains belong, `[baseline, other]`.
     #[serde(deserialize_with = "Count::read")]

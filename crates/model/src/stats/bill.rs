@@ -24,7 +24,7 @@ pub struct Blocks {
 pub struct Cost {
     /// Time per request and connection, µs.
     pub time_us: Option<Estimate>,
-    /// CPU time per request of both ends, µs; `None` if it could not be read.
+    /// CPU time of both ends together per request, µs; `None` if the CPU time could not be read.
     pub cpu_us: Option<Estimate>,
 }
 

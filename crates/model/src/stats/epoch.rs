@@ -45,7 +45,8 @@ pub struct Slice {
     pub drained: u64,
     /// Time from the end of the window to the last answer of the drained requests.
     pub drain_ns: u64,
-    /// Number of all answered requests, including those of guard and drain: the CPU times include these requests.
+    /// Number of all answered requests, including the requests of guard and drain, because the CPU times include these
+    /// requests.
     pub requests: u64,
     /// CPU time of the client's threads; `None` if it could not be read.
     pub client_cpu_ns: Option<u64>,
@@ -114,9 +115,9 @@ impl Epoch {
 
     /// Computes the other arm's typical `metric` minus the baseline's, by the scheme of [`Epoch::theta`].
     ///
-    /// Returns `None` if a slice has no such metric; if the slices are neither octets of four against four nor one
-    /// group of two against two (the epoch was cut short); or if fewer than two slices of an arm ran in the requested
-    /// placement.
+    /// Returns `None` if a slice has no such metric, or if fewer than two slices of an arm ran in the requested
+    /// placement. Also returns `None` if the epoch was cut short: its slices are then neither octets of four against
+    /// four, nor one group of two against two.
     pub fn contrast(&self, metric: impl Fn(&Slice) -> Option<f64>) -> Option<f64> {
         let [baseline, other] = Side::BOTH.map(|side| self.group_medians(side, &metric));
         let pairs = other?.into_iter().zip(baseline?);
