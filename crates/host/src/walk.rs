@@ -3,8 +3,8 @@
 //!
 //! A path that is looked up twice can lead to two different files, so this module looks up a path only once. It opens
 //! every folder on the path without following a link. It reads the text of each link, and resolves the text in the same
-//! way. It holds every file and folder that it finds by a descriptor. The rule of a walk decides which links it
-//! follows. The walk reports each link that it followed.
+//! way. It holds each file and folder open through a descriptor. The rule of a walk decides which links it follows. The
+//! walk reports each link that it followed.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -219,7 +219,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Adds a folder that was found in the last held folder to the held folders.
+    /// Adds a folder to the held folders. The folder is in the last held folder.
     fn hold(&mut self, fd: OwnedFd, path: PathBuf, stat: Stat) -> io::Result<()> {
         if let Some(viewer) = self.rule.viewer
             && !viewer.may_search(&stat)

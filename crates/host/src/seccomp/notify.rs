@@ -1,4 +1,4 @@
-//! The listener of a seccomp filter, at which calls arrive that wait for an answer.
+//! The listener of a seccomp filter: it receives the calls that wait for an answer.
 //!
 //! # Source
 //! `seccomp_unotify(2)`, Linux 6.9 man pages.

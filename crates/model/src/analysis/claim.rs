@@ -85,7 +85,7 @@ impl Says {
     }
 }
 
-/// Returns the ratios that belong to a figure that was rounded to a multiple of `digit`.
+/// Returns the ratios for a published figure, which was rounded to a multiple of `digit`.
 fn rounded(stated: f64, digit: f64, ratio: impl Fn(f64) -> f64) -> Ratios {
     let ends = [stated - digit / 2.0, stated + digit / 2.0].map(&ratio);
     Ratios { lo: ends[0].min(ends[1]), value: ratio(stated), hi: ends[0].max(ends[1]) }

@@ -1,6 +1,6 @@
 //! An arm with its proof, before its speed is judged.
 //!
-//! The live run makes this value, or it is made from a record; `judged`, and the modules that `judged` calls, read it.
+//! The value is made by the live run or from a record. `judged`, and the modules that `judged` calls, read the value.
 
 use crate::record::{Arm, Proof};
 

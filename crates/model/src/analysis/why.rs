@@ -237,8 +237,8 @@ fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate>
     Some(if n < LEAST_EPOCHS { Estimate::without_interval(share.value, n) } else { share })
 }
 
-/// Returns how much the sampler adds to a request, percent. `share` is the result of [`share_without_sampler`]; if it
-/// is not positive, the function returns `None`.
+/// Returns how much the sampler adds to a request, percent; `None` if `share` is not positive. `share` is the result of
+/// [`share_without_sampler`].
 fn added_pct(share: Estimate) -> Option<Estimate> {
     let added = |share: f64| 100.0 * (1.0 / share - 1.0);
     let value = (share.value > 0.0).then(|| added(share.value))?;

@@ -36,7 +36,8 @@ pub struct Address {
     pub options: Option<Secret>,
     /// Names of the parameters that looptax ignores.
     pub unread: Vec<String>,
-    /// PostgreSQL: conditions that libpq requires, and that a connection over a socket may not meet.
+    /// PostgreSQL: the conditions that libpq requires, if it is possible that a connection over a socket does not meet
+    /// them.
     pub conditions: Vec<Condition>,
 }
 
@@ -259,7 +260,7 @@ impl Parts {
             .host
             .as_deref()
             .map(|host| if is_postgres { host.split(',').next().unwrap_or_default() } else { host });
-        // If the host is a path, a Redis client still treats it as a host name.
+        // If the host is a path, a Redis client still treats the path as a host name.
         let takes_path = self.protocol != Protocol::Redis;
         let is_encoded =
             takes_path && own_host.is_some_and(|host| host.starts_with('/') || is_postgres && host.starts_with('@'));

@@ -77,7 +77,7 @@ pub struct Proof {
     pub seen: Option<Sightings>,
 }
 
-/// Counts of a whole command's runs: all runs, and the runs in which looptax saw a connection over each transport.
+/// Number of runs of a whole command, and for each transport the number of runs in which looptax saw a connection.
 ///
 /// A run may use both transports. A run that ends before looptax can look at it is seen on neither transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -44,7 +44,8 @@ pub struct Diagnostics {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub foreign_pct: Option<f64>,
-    /// Requests in flight by Little's law divided by the number of connections, `[baseline, other]`; 1 is correct.
+    /// Number of requests in flight (by Little's law), divided by the number of connections, `[baseline, other]`; 1 is
+    /// correct.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 2]>")]
     pub littles_law_ratio: Option<[f64; 2]>,

@@ -216,8 +216,8 @@ pub struct FleetUnlike {
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub mean_us: f64,
-    /// If the list is cut after this machine, this value is an upper limit of the share of machines in the list that
-    /// are there only by chance (Benjamini and Hochberg).
+    /// Upper limit of the share of machines that are in the list only by chance, if the list ends after this machine
+    /// (Benjamini and Hochberg).
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub q: f64,

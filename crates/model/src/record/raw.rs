@@ -133,7 +133,8 @@ pub struct Slice {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_unsampled: u64,
-    /// Median latency, for an open loop and for requests with pauses between them; their verdict is computed from it.
+    /// Median latency, if the load is an open loop or has pauses between requests. The verdict is then computed from
+    /// this median.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub median_ns: Option<u32>,

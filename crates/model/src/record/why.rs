@@ -121,7 +121,7 @@ pub struct Sampling {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_samples: u64,
-    /// Number of samples in slices, of processes that a request does not need.
+    /// Number of samples, taken during slices, of processes that a request does not need.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_of_others: u64,
