@@ -1,4 +1,5 @@
-//! Reads files whose path a person or another program gave: as a whole, up to a size limit, and only regular files.
+//! Reads files whose path a person or another program gave. Reads only regular files, each as a whole, up to a size
+//! limit.
 
 use std::fs::File;
 use std::io;

@@ -29,7 +29,7 @@ impl Readers {
         let group = Fanotify::init(init, open | EventFFlags::O_NONBLOCK).ok()?;
         let named = |it: &PathBuf| Some((Folder::open(it.parent()?).ok()?, it.file_name()?.to_owned()));
         let files: Vec<_> = files.iter().map(named).collect::<Option<_>>()?;
-        // The whole folder is watched, because another file is about to replace the file.
+        // The whole folder is watched, because the named file is about to be replaced by another file.
         for (folder, _) in &files {
             let mask = MaskFlags::FAN_OPEN | MaskFlags::FAN_EVENT_ON_CHILD;
             group.mark(MarkFlags::FAN_MARK_ADD, mask, folder, Some(".")).ok()?;

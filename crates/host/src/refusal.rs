@@ -21,7 +21,7 @@ pub enum Refusal {
     Stranger(Stranger),
     /// A file that does not belong to the caller.
     NotOwn { at: PathBuf, owner: u32, mode: u32 },
-    /// Something that users other than root can change, although only root may be able to change it there.
+    /// A file or folder that only root should be able to change, but that other users can change.
     Changeable(Distrust),
 }
 

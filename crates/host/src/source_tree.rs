@@ -1,7 +1,7 @@
 //! Lists the files of a source tree, without files that other tools put there.
 //!
-//! Holds each folder and opens the folders below it, and leaves out links. The number of names and the depth are
-//! limited, because any user may have made the tree. Called by the command line, which reads the files.
+//! Opens each folder through the descriptor of the folder above it, and leaves out links. The number of names and the
+//! depth are limited, because any user may have made the tree. Called by the command line, which reads the files.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -14,8 +14,8 @@ use crate::walk::Links;
 /// Folders with files that the project's authors did not write: the history, and packages that package managers
 /// installed.
 const LEFT_OUT: [&str; 5] = [".git", ".hg", ".svn", "node_modules", "vendor"];
-/// Files that mark such a folder: a virtual environment of Python, or a cache directory as described in
-/// <https://bford.info/cachedir/>.
+/// Files by which looptax recognises a folder that another tool made: a virtual environment of Python, or a cache
+/// directory as described in <https://bford.info/cachedir/>.
 const MARKS: [&str; 2] = ["pyvenv.cfg", "CACHEDIR.TAG"];
 /// The maximum number of levels of folders. The Linux kernel's tree has 10 levels.
 const MOST_DEPTH: usize = 32;

@@ -45,7 +45,8 @@ impl View {
     /// Reads a regular file.
     ///
     /// # Errors
-    /// As [`crate::read::read`], and a refusal if the process's user may not read the file.
+    /// The errors of [`crate::read::read`]. In addition, a refusal if the process's user is not permitted to read the
+    /// file.
     pub fn read(&self, path: &Path, most_bytes: u64) -> io::Result<Vec<u8>> {
         read_whole(&mut self.open(path)?, most_bytes)
     }

@@ -1,9 +1,11 @@
-//! Waits that a signal ends: for some time, for a descriptor to be ready, or for a peer's answer.
+//! Functions that wait until some time has passed, a descriptor is ready, or a peer has answered; a signal ends the
+//! wait.
 //!
-//! The command line calls [`stop`] at the first signal. From then on every wait, running or new, ends immediately: it
-//! returns an error, or reports that it was cut short. The command can then clean up and end. If the clean-up has to
-//! wait, it calls [`allow_again`] first. [`Kept`] is for clean-up that a second signal must not end. Code that waits in
-//! a system call with its own time limit waits in parts of [`STEP`], and calls [`goes_on`] between two parts.
+//! The command line calls [`stop`] at the first signal. From then on, every running or new wait ends immediately: the
+//! function returns an error, or reports that the wait was cut short. The command can then clean up and end. If the
+//! clean-up has to wait, the command calls [`allow_again`] first. [`Kept`] is for clean-up that a second signal must
+//! not end. Code that waits in a system call with its own time limit waits in parts of [`STEP`], and calls [`goes_on`]
+//! between two parts.
 
 use std::io;
 use std::os::fd::AsFd;
@@ -34,8 +36,8 @@ pub fn allow_again() {
     set(false);
 }
 
-/// While this value exists, a signal does not end the process, because files are being changed and either all of them
-/// or none have to be new.
+/// While this value exists, a signal does not end the process: looptax is changing files, and must change either all of
+/// them or none.
 #[derive(Debug)]
 pub struct Kept(());
 

@@ -1,10 +1,10 @@
 //! Resolves a path to a file from `/`, one component at a time. Holds each component open while it looks up the next
 //! one.
 //!
-//! A path that is looked up twice can lead to two different files, so this module looks it up once: it opens every
-//! folder on the path without following a link, reads each link and follows its text, and holds everything that it
-//! finds by descriptors. The rule of a walk decides which links it follows. The walk reports each link that it
-//! followed.
+//! A path that is looked up twice can lead to two different files, so this module looks up a path only once. It opens
+//! every folder on the path without following a link. It reads the text of each link, and resolves the text in the same
+//! way. It holds each file and folder open through a descriptor. The rule of a walk decides which links it follows. The
+//! walk reports each link that it followed.
 
 use std::collections::VecDeque;
 use std::ffi::{OsStr, OsString};
@@ -167,14 +167,14 @@ struct Held {
     fd: OwnedFd,
     path: PathBuf,
     stat: Stat,
-    /// The other user or group that may replace a folder on the path to this one.
+    /// The other user or group that may replace a folder on the path to this folder.
     way: Option<Stranger>,
     /// The other user or group that may write in this folder.
     own: Option<Stranger>,
 }
 
 impl Held {
-    /// Whether it is certain that root or the caller gave a file of this owner its name in this folder.
+    /// Whether a file of this owner in this folder certainly got its name from root or from the caller.
     fn keeps(&self, owner: u32) -> bool {
         self.own.as_ref().is_none_or(|it| it.is_kept_from(owner))
     }
@@ -219,7 +219,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Adds a folder that was found in the last held folder to the held folders.
+    /// Adds a folder to the held folders. The folder is in the last held folder.
     fn hold(&mut self, fd: OwnedFd, path: PathBuf, stat: Stat) -> io::Result<()> {
         if let Some(viewer) = self.rule.viewer
             && !viewer.may_search(&stat)

@@ -1,7 +1,7 @@
 //! A process whose program is run to get its configuration: its user, the file that it runs, and its start arguments.
 //!
 //! `/proc/PID` is opened once and held, so that all facts are about the same process, even if its pid is reused. The
-//! file that the process runs is opened through `exe` in that folder and used by its descriptor.
+//! file that the process runs is opened once, through `exe` in that folder; looptax then uses the file's descriptor.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;
@@ -46,13 +46,13 @@ pub(super) struct Program {
 }
 
 impl Subject {
-    /// Holds a process open, and determines as which user its program may run.
+    /// Holds a process open, and determines the user that its program may run as.
     ///
     /// # Errors
-    /// [`ProgramError::Ended`]; [`ProgramError::SeveralUsers`] for a process with the rights of several users, such as
-    /// a program with the set-user-ID bit, because another user may have chosen its arguments;
-    /// [`ProgramError::Elsewhere`]; [`ProgramError::Replaced`]; and [`ProgramError::Untrusted`] for a process of root
-    /// whose program other users can change.
+    /// [`ProgramError::Ended`], [`ProgramError::Elsewhere`] and [`ProgramError::Replaced`].
+    /// [`ProgramError::SeveralUsers`] if the process has the rights of several users, for example because of the
+    /// set-user-ID bit: another user may have chosen the program's arguments. [`ProgramError::Untrusted`] if root runs
+    /// the process, and other users can change the program.
     pub fn hold(pid: u32) -> Result<Self, ProgramError> {
         let ended = |_: Errno| ProgramError::Ended { pid };
         let flags = OFlags::PATH | OFlags::DIRECTORY | OFlags::CLOEXEC;
@@ -109,7 +109,7 @@ fn read(folder: &OwnedFd, name: &str) -> std::io::Result<Vec<u8>> {
 /// users or groups.
 ///
 /// # Source
-/// `proc_pid_status(5)`: `Uid` and `Gid` are the real, effective, saved and file-system number.
+/// `proc_pid_status(5)`: `Uid` and `Gid` list four numbers: real, effective, saved and file-system.
 fn owner(pid: u32, folder: &OwnedFd) -> Result<Owner, ProgramError> {
     let bytes = read(folder, "status").map_err(|_| ProgramError::Ended { pid })?;
     let text = String::from_utf8_lossy(&bytes);
@@ -129,8 +129,8 @@ fn owner(pid: u32, folder: &OwnedFd) -> Result<Owner, ProgramError> {
     })
 }
 
-/// Whether a process is in the same user and process namespaces as looptax. A process in a container may have the same
-/// numbers, but with other rights.
+/// Whether a process is in the same user and process namespaces as looptax. In a container, a user with the same number
+/// may have other rights.
 fn is_beside_us(folder: &OwnedFd) -> bool {
     ["ns/user", "ns/pid"].iter().all(|name| {
         let theirs = rustix::fs::readlinkat(folder, *name, Vec::new());
@@ -164,7 +164,7 @@ fn program(pid: u32, folder: &OwnedFd, uid: u32) -> Result<Program, ProgramError
     Ok(Program { fd, path })
 }
 
-/// Checks that the file at the path is the program of a process of root, and that only root can change it.
+/// Checks that the file at the path is the program that root's process runs, and that only root can change the file.
 fn root_s(path: &Path, stat: &Stat) -> Result<(), Option<Distrust>> {
     match trust::open_program(path) {
         Ok(held) => {

@@ -127,7 +127,7 @@ impl Judged {
         let mode = stat.st_mode;
         let is_folder = FileType::from_raw_mode(mode) == FileType::Directory;
         let is_kept = is_folder && self.rules.sticky_counts && mode & STICKY != 0;
-        // For devices and pipes the permission bits do not count here; the caller checks them.
+        // The permission bits of devices and pipes are not checked here: the caller checks these bits.
         let is_open = matches!(FileType::from_raw_mode(mode), FileType::Directory | FileType::RegularFile);
         if mode & OTHERS_WRITE != 0 && !is_kept && is_open {
             return Ok(Some(Why::Everybody));
@@ -136,8 +136,8 @@ impl Judged {
         if mode & GROUP_WRITES != 0 && !is_kept && is_open && (stat.st_gid != 0 || has_access_list(fd)) {
             return Ok(Some(Why::Group(stat.st_gid)));
         }
-        // `nosuid` is accepted on file systems in memory: they belong to the kernel, and only root can mount one that
-        // looptax sees.
+        // On file systems in memory, the mount option `nosuid` is accepted: these file systems belong to the kernel,
+        // and only root can mount one in a place that looptax sees.
         let flags = { rustix::fs::fstatvfs(fd) }.map_or(StatVfsMountFlags::empty(), |it| it.f_flag);
         if flags.contains(StatVfsMountFlags::NOSUID) && !is_kernel_s(fd)? {
             return Ok(Some(Why::Mount));
@@ -186,8 +186,8 @@ pub fn trusted_program(path: &Path) -> Result<(), Distrust> {
         Ok(held) if FileType::from_raw_mode(held.stat.st_mode) == FileType::RegularFile => Ok(()),
         Ok(held) => Err(Distrust { path: held.path, why: Why::Kind }),
         Err(Refused::Distrust(why)) => Err(why),
-        // The path cannot be executed either, and the attempt to execute it reports the reason. The part of the path
-        // that exists belongs to root.
+        // The path does not lead to a file. The attempt to execute the program will fail and report the reason. The
+        // part of the path that exists belongs to root.
         Err(Refused::System(Errno::NOENT | Errno::NOTDIR | Errno::LOOP)) => Ok(()),
         Err(Refused::System(_)) => Err(Distrust { path: path.to_owned(), why: Why::Kind }),
     }
@@ -202,11 +202,12 @@ pub(super) fn open_program(path: &Path) -> Result<Held, Refused> {
     }
 }
 
-/// The folders in which a program of the system is searched, whatever PATH contains.
+/// The folders in which looptax searches for the system's programs, even if `PATH` does not contain these folders.
 const SYSTEM_FOLDERS: [&str; 6] = ["/usr/sbin", "/usr/bin", "/sbin", "/bin", "/usr/local/sbin", "/usr/local/bin"];
 
-/// Finds a program by its name, in the folders of PATH and then in those of the system. If looptax has rights that
-/// other users lack, skips programs that users other than root can change, because another user may have set PATH.
+/// Finds a program by its name, first in the folders of `PATH` and then in the system's folders. If looptax has rights
+/// that other users lack, another user may have set `PATH`; looptax then skips programs that users other than root can
+/// change.
 ///
 /// # Errors
 /// There is no such program; or the reason why the last candidate was skipped.

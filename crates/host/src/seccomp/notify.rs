@@ -1,4 +1,4 @@
-//! The listener of a seccomp filter, at which calls arrive that wait for an answer.
+//! The listener of a seccomp filter: it receives the calls that wait for an answer.
 //!
 //! # Source
 //! `seccomp_unotify(2)`, Linux 6.9 man pages.
@@ -84,7 +84,7 @@ impl Listener {
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_SEND, (&raw mut response).cast())
     }
 
-    /// Whether the call still waits. If it does, the thread with the call's thread number is the thread that made it.
+    /// Whether the call still waits. If so, the thread with the call's thread number is the thread that made the call.
     pub fn still_waits(&self, id: u64) -> bool {
         let mut id = id;
         self.ioctl(libc::SECCOMP_IOCTL_NOTIF_ID_VALID, (&raw mut id).cast()).is_ok()
@@ -122,7 +122,7 @@ impl Listener {
         checked(number.into()).map(|it| it as i32)
     }
 
-    /// Whether all processes under the filter have ended, after waiting for at most `patience_ms`; -1 waits for ever.
+    /// Waits for at most `patience_ms` (-1: for ever), and returns whether all processes under the filter have ended.
     pub fn is_deserted(&self, patience_ms: i32) -> bool {
         let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: 0, revents: 0 };
         // SAFETY: the call gets one valid pollfd.

@@ -1,4 +1,4 @@
-//! The bill: for each arm, the arm that it is compared with, and the time and CPU time that it adds to that arm.
+//! The bill: each arm is compared with another arm, and the bill lists the time and CPU time that the arm adds.
 //!
 //! Called by `judging`; METHOD.md, "The bill", has the formula.
 
@@ -78,7 +78,7 @@ fn in_order(arms: &[Arm]) -> Option<Vec<(Arm, Arm)>> {
     Some(order)
 }
 
-/// Computes the part of an arm's direct difference from the root that its steps do not explain.
+/// Computes what remains of an arm's directly measured difference from the root after the arm's steps are subtracted.
 fn left_over(before: &[BillStep], over: &str, own: &Figure, in_all: &Figure) -> Option<f64> {
     let mut sum = own.known()?.value;
     let mut at = before.iter().find(|step| step.arm == over)?;

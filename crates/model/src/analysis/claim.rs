@@ -71,8 +71,8 @@ impl Says {
     }
 
     /// Checks whether the whole range from `least` to `most` is between half the published effect and twice this
-    /// effect. For a ratio, the effect is its logarithm, because effects add up as logarithms; for a share, the effect
-    /// is the share itself.
+    /// effect. The effect of a ratio is the ratio's logarithm, because effects add up as logarithms. The effect of a
+    /// share is the share itself.
     fn near(self, published: Ratios, least: f64, most: f64) -> bool {
         if let Self::SharePct { lo, hi } = self {
             return lo / 2.0 <= least && most <= hi * 2.0;
@@ -85,7 +85,7 @@ impl Says {
     }
 }
 
-/// Returns the ratios that belong to a figure that was rounded to a multiple of `digit`.
+/// Returns the ratios for a published figure, which was rounded to a multiple of `digit`.
 fn rounded(stated: f64, digit: f64, ratio: impl Fn(f64) -> f64) -> Ratios {
     let ends = [stated - digit / 2.0, stated + digit / 2.0].map(&ratio);
     Ratios { lo: ends[0].min(ends[1]), value: ratio(stated), hi: ends[0].max(ends[1]) }
@@ -139,7 +139,7 @@ impl Claim {
 pub struct Judged {
     /// How well the measured interval agrees with the published figure.
     pub verdict: ReproductionVerdict,
-    /// Why the comparison is inconclusive; `None` if it is not, or if there is no interval.
+    /// The reason if the comparison is inconclusive; `None` if the comparison has a result, or if there is no interval.
     pub why: Option<ReproductionReason>,
 }
 

@@ -16,7 +16,7 @@ const BUSY: f64 = 0.9;
 /// If requests are sent late by more than this fraction of the latency's p99, the delay distorts the figures.
 const LATE: f64 = 0.1;
 
-/// Returns, for each arm of `pair` in which the client is the bottleneck, the signs that show this.
+/// Looks for signs that the client is the bottleneck, and returns these signs for each arm of `pair`.
 ///
 /// `p99_us` has the arms' 99th percentiles. For a whole command no limits are returned: the command's own code is part
 /// of what is measured.

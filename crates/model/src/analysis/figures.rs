@@ -31,7 +31,7 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Returns the mean over the epochs of `pair`. An epoch's time includes connecting and priming.
+    /// Returns the mean time of the epochs of `pair`. An epoch's time includes connecting and priming.
     pub(crate) fn from_raw(raw: &Raw, pair: [u32; 2]) -> Self {
         let (mut n_epochs, mut ns) = (0, 0);
         for (_, epoch) in raw.of_pair(pair) {

@@ -1,7 +1,7 @@
 //! Judges one pair of arms: turns the pair's epochs into the pair's part of the record.
 //!
-//! This file only combines results: `figures` makes the figures, `words` the sentences, and the statistics the
-//! metrics. The live run and `show` call [`judge`] with the same input and get the same digits.
+//! This file only combines results: `figures` makes the figures, `words` makes the sentences, and the statistics
+//! compute the metrics. The live run and `show` call [`judge`] with the same input and get the same digits.
 
 use std::collections::BTreeMap;
 

@@ -93,7 +93,8 @@ pub fn judge(
     why::complete(comparison);
 }
 
-/// Returns how much the arms add to each other, at the level of the strictest look at which one of the pairs stopped.
+/// Returns how much the arms add to each other. The intervals have the smallest of the levels at which the pairs
+/// stopped.
 fn bill_of(comparison: &Comparison) -> Option<record::Bill> {
     let names: Vec<String> = { comparison.arms.iter() }.map(|arm| arm.name.clone()).collect();
     let alphas = comparison.tax.iter().map(|tax| tax.alpha);
@@ -105,8 +106,8 @@ fn bill_of(comparison: &Comparison) -> Option<record::Bill> {
     can_be.then(bill).flatten()
 }
 
-/// Compares each comparison with an earlier comparison that differs only in having shorter slices, and saves the
-/// difference of the taxes.
+/// Saves the difference of two comparisons' taxes in the later comparison. The two comparisons differ only in the
+/// length of their slices; the earlier comparison has the shorter slices.
 pub fn compare_slice_lengths(comparisons: &mut [Comparison]) {
     for later in 1..comparisons.len() {
         let (before, rest) = comparisons.split_at_mut(later);

@@ -1,6 +1,6 @@
 //! An arm with its proof, before its speed is judged.
 //!
-//! Made by the live run, or from a record; read by `judged` and by the modules that it calls.
+//! The value is made by the live run or from a record. `judged`, and the modules that `judged` calls, read the value.
 
 use crate::record::{Arm, Proof};
 

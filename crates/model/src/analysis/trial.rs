@@ -39,8 +39,8 @@ fn figure(found: &QuantileComparison, pick: impl Fn(&QuantileTax) -> stats::Esti
     }
 }
 
-/// Computes how much the other arm adds to a page, after the time during which the supervisor held connections is
-/// subtracted from each slice.
+/// Subtracts the supervisor's time from each slice, then computes how much the other arm adds to a page. The
+/// supervisor's time is the time during which it held connections.
 fn without_supervisor(raw: &Raw, alpha: f64) -> Figure {
     let epochs = raw.of_pair([0, 1]);
     let added = epochs.map(|(_, epoch)| bare(epoch)?.contrast(|slice| Some(us_per_page(slice))));

@@ -1,5 +1,5 @@
-//! Computes how much the transport to each server adds to an application's page, and whether the sum of these parts
-//! equals the addition that was measured with all servers moved together.
+//! Computes how much the transport to each server adds to an application's page. Also compares the sum of these parts
+//! with the addition that was measured when all servers were moved together.
 //!
 //! Each server was moved in a separate comparison, in which the transports of the other servers were drawn at random;
 //! one more comparison moved all servers together. With two servers, the parts are the main effects of a 2² design, and
@@ -12,7 +12,7 @@ use crate::stats::{Epoch, Slice, hodges_lehmann};
 use crate::analysis::figures::{figure, plain};
 use crate::analysis::trial::us_per_page;
 
-/// Time and CPU time per page that TCP adds in an epoch, µs. The CPU time is NaN if it could not be read.
+/// Time and CPU time that TCP adds to a page in one epoch, µs. The CPU time is NaN if it could not be read.
 type Added = [f64; 2];
 
 /// Adds the bill to the comparison in which all servers were moved together, if each server was also moved separately.

@@ -78,7 +78,8 @@ fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
 /// Fills in the cost per request of each process or function, by the same formula as for layers.
 fn fill_parts(parts: &mut [SampledPart], requests: &Amounts, unit_us: f64, share: Option<Estimate>) {
     let rows = parts.iter().map(|part| {
-        // A record from an untrusted source may have another number of entries here than it has epochs.
+        // In a record from an untrusted source, the number of entries in `part.ns` may differ from the number of
+        // epochs.
         let us = |side: usize| {
             let epochs = 0..requests[side].len();
             epochs.map(move |epoch_idx| ns_to_us(part.ns.get(epoch_idx).map(|ns| &ns[side])))
@@ -120,7 +121,8 @@ fn amounts(epochs: &[SampledEpoch], amount: impl Fn(&SampledEpoch, usize) -> f64
     [0, 1].map(|side| epochs.iter().map(|epoch| amount(epoch, side)).collect())
 }
 
-/// Counts all requests of the slices, including those of guard and drain: the CPU times include these requests.
+/// Counts all requests of the slices, including the requests of guard and drain, because the CPU times include these
+/// requests.
 fn requests_of(epochs: &[&Epoch]) -> Amounts {
     Side::BOTH.map(|side| {
         let total = |epoch: &&Epoch| epoch.slices_of(side).map(|it| it.requests as f64).sum();
@@ -198,8 +200,8 @@ fn by_clocks(name: &str, epochs: &[&Epoch]) -> Option<WhyRow> {
     Some(row(name, &cpu_us(epochs)?, &requests_of(epochs)).0)
 }
 
-/// Returns the time in which neither client nor server used the core. A request that waits for a timer uses time of the
-/// core, but no CPU time.
+/// Returns the time in which neither client nor server used the core. While a request waits for a timer, time passes on
+/// the core, but no CPU time is used.
 fn idle(epochs: &[&Epoch]) -> Option<WhyRow> {
     let used_us = cpu_us(epochs)?;
     let idle_us = Side::BOTH.map(|side| {
@@ -235,8 +237,8 @@ fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate>
     Some(if n < LEAST_EPOCHS { Estimate::without_interval(share.value, n) } else { share })
 }
 
-/// Returns how much the sampler adds to a request, percent, from the share of the request that is not the sampler's;
-/// `None` if this share is not positive.
+/// Returns how much the sampler adds to a request, percent; `None` if `share` is not positive. `share` is the result of
+/// [`share_without_sampler`].
 fn added_pct(share: Estimate) -> Option<Estimate> {
     let added = |share: f64| 100.0 * (1.0 / share - 1.0);
     let value = (share.value > 0.0).then(|| added(share.value))?;

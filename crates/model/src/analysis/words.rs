@@ -19,7 +19,7 @@ pub(crate) fn field(metric: Metric) -> &'static str {
     }
 }
 
-/// Returns the warning as a sentence; `None` if the record already holds the same fact as figures.
+/// Returns the warning as a sentence; `None` if the record already has figures that show the same fact.
 pub(crate) fn warning(warning: &Warning, names: [&str; 2]) -> Option<String> {
     let name = |side: Side| names[side.idx()];
     match warning {

@@ -36,7 +36,8 @@ pub struct Address {
     pub options: Option<Secret>,
     /// Names of the parameters that looptax ignores.
     pub unread: Vec<String>,
-    /// PostgreSQL: conditions that libpq requires, and that a connection over a socket may not meet.
+    /// PostgreSQL: the conditions that libpq requires, if it is possible that a connection over a socket does not meet
+    /// them.
     pub conditions: Vec<Condition>,
 }
 
@@ -68,8 +69,8 @@ const EVERYWHERE: [&str; 6] = ["user", "password", "port", "dbname", "database",
 const ACCOUNTS: &str = "authSource";
 /// Parameters about TLS, in the spelling of any driver.
 const TLS: [&str; 6] = ["sslmode", "ssl-mode", "ssl", "tls", "usessl", "requiressl"];
-/// The parameter of libpq (17 and later) that decides how TLS begins. The value `direct` demands TLS; `compare` always
-/// begins TLS the other way.
+/// The parameter of libpq (17 and later) that decides how TLS begins. The value `direct` demands TLS. The command
+/// `compare` always begins TLS in the way of the other value, `postgres`.
 const NEGOTIATION: &str = "sslnegotiation";
 /// Values of the parameters in `TLS` that rule out TLS.
 const NO_TLS: [&str; 4] = ["disable", "disabled", "false", "0"];
@@ -248,8 +249,8 @@ impl Parts {
         let own = |names: &[&str]| self.named(names).map(str::to_owned);
         let is_postgres = self.protocol == Protocol::Postgres;
         let is_mongodb = self.protocol == Protocol::Mongodb;
-        // libpq uses the first host in a list that answers; looptax uses the first host in the list. `hostaddr` takes
-        // precedence over `host`. An empty `host` replaces the URL's host.
+        // If the text lists several hosts, libpq uses the first host that answers; looptax uses the first host in the
+        // list. `hostaddr` takes precedence over `host`. An empty `host` replaces the URL's host.
         let first =
             |text| self.named(&[text]).filter(|_| is_postgres).map(|it| it.split(',').next().unwrap_or_default());
         let ip = first("hostaddr").filter(|it| !it.is_empty());
@@ -259,7 +260,7 @@ impl Parts {
             .host
             .as_deref()
             .map(|host| if is_postgres { host.split(',').next().unwrap_or_default() } else { host });
-        // A Redis client treats a host that is a path as a host name.
+        // If the host is a path, a Redis client still treats the path as a host name.
         let takes_path = self.protocol != Protocol::Redis;
         let is_encoded =
             takes_path && own_host.is_some_and(|host| host.starts_with('/') || is_postgres && host.starts_with('@'));
@@ -309,7 +310,7 @@ impl Parts {
         })
     }
 
-    /// Returns the parameters about TLS for whose value, in lower case, `is_wanted` is true.
+    /// Returns the parameters about TLS whose value `is_wanted` accepts; `is_wanted` gets the value in lower case.
     fn tls(&self, is_wanted: impl Fn(&str) -> bool) -> Option<String> {
         let is_about_tls = |name: &str| TLS.contains(&name) || name == NEGOTIATION;
         let wanted = self

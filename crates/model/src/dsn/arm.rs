@@ -24,7 +24,7 @@ pub enum Arm {
     Nat,
     /// TCP to a port of the host; a process copies the data to the container's port.
     Proxy,
-    /// Opened as TCP and moved to the Unix socket, as `looptax run` does for a program.
+    /// A connection that is opened over TCP and then moved to the Unix socket, as `looptax run` does for a program.
     Redirect,
     /// A Unix socket to a pooler, and another Unix socket from the pooler to the server.
     UnixUnix,

@@ -20,8 +20,8 @@ pub enum OverSocket {
     /// Connections over a socket fail unless the server's process runs as the user in the parameter. libpq ignores the
     /// parameter over TCP.
     ServerUser,
-    /// Connections fail unless the server requests one of the login methods in the parameter; over a socket, the line
-    /// of `pg_hba.conf` for sockets decides which method the server requests.
+    /// Connections fail unless the server requests one of the login methods in the parameter. For connections over a
+    /// socket, a `local` line of `pg_hba.conf` decides which method the server requests.
     Methods,
 }
 

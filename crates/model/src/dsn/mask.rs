@@ -20,8 +20,8 @@ pub fn masked(text: &str) -> String {
     shown
 }
 
-/// Returns the ranges of the secrets in a text. A secret is the part after the user's name in a URL or in a Go DSN,
-/// and the value of each `name=value` whose name is that of a secret, in a query, a keyword string or a list. The
+/// Returns the ranges of the secrets in a text. In a URL or a Go DSN, the secret is the part after the user's name. In
+/// a query, a keyword string or a list, a secret is the value of a `name=value` whose name belongs to a secret. The
 /// ranges are in order, do not overlap, count bytes, and begin and end at ASCII characters.
 pub fn secrets_in(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = in_login(text).into_iter().collect();
@@ -60,7 +60,7 @@ fn is_login(text: &str, colon: usize, at: usize) -> bool {
     is_word || ["tcp(", "unix("].iter().any(|it| behind.starts_with(it))
 }
 
-/// Returns the ranges of the values of each `name=value` whose name is that of a secret.
+/// Returns the range of the value of each `name=value` whose name belongs to a secret.
 fn in_values(text: &str) -> Vec<Range<usize>> {
     let is_keywords = keywords(text).is_some();
     let equals = text.match_indices('=').map(|(at, _)| at);
@@ -85,8 +85,8 @@ fn value_at(text: &str, start: usize, separator: Option<u8>) -> Range<usize> {
         Some(b'?' | b'&') => start..until(&['&']),
         Some(b',') => start..until(&[',']).max(quoted_end(text, start + blanks)),
         Some(b';') => start..until(&[';']).max(quoted_end(text, start + blanks)),
-        // A value in a keyword string ends at a blank, and the first value of a list ends at `;` or `,`. The text does
-        // not show which of the two it is, so the later end is used.
+        // In a keyword string, a value ends at a blank; in a list, the first value ends at `;` or `,`. The text does
+        // not show whether it is a keyword string or a list, so the later end is used.
         _ => {
             let word = keyword_at(text, start);
             let listed = text[word.start..].find([';', ',', '&']);

@@ -1,8 +1,8 @@
-//! Addresses of databases: the kinds of server, the arms, the parts of a URL or keyword string, and which of these
-//! parts are secret.
+//! Addresses of databases: the kinds of server, the arms, and the parts of a URL or keyword string, some of which are
+//! secret.
 //!
 //! The code here turns text into values: it does not connect, read a file or look at the machine. All code that handles
-//! an address calls it.
+//! an address calls this module.
 
 mod address;
 mod arm;

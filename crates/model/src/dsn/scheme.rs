@@ -41,8 +41,8 @@ pub(crate) fn protocol_of(scheme: &str) -> Option<(Protocol, bool)> {
     SCHEMES.iter().find(|(scheme, _)| *scheme == base).map(|(_, protocol)| (*protocol, false))
 }
 
-/// Returns a scheme to suggest in place of an unknown scheme: for a pooler the scheme of the server behind it,
-/// otherwise the most similar scheme.
+/// Returns a scheme to suggest in place of an unknown scheme. If the scheme is a pooler's name, suggests the scheme of
+/// the server behind the pooler; otherwise, the most similar scheme.
 pub(crate) fn instead_of(scheme: &str) -> String {
     let mut kinds = Kind::ALL.into_iter();
     if let Some(kind) = kinds.find(|it| it.is_pooler() && it.name() == scheme) {

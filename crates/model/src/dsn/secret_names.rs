@@ -10,13 +10,13 @@ const PASSWORDS: [&str; 5] = ["pass", "pwd", "auth", "secret", "token"];
 /// the login method.
 const OPEN: [&str; 2] = ["authsource", "authmechanism"];
 
-/// Returns whether the value of such a name is a password or a similar secret. Command-line options are not covered:
-/// other code lists, for each tool, the options that hold a password.
+/// Returns whether a name belongs to a password or a similar secret. Does not cover command-line options: for each
+/// tool, other code lists the options that hold a password.
 pub(crate) fn is_secret(name: &str) -> bool {
     contains_any(name, &PASSWORDS) && !OPEN.contains(&&*plain(name))
 }
 
-/// Returns whether the name, in an address, is that of a key for a cloud or for TLS.
+/// Returns whether a name in an address belongs to a key for a cloud or for TLS.
 pub(crate) fn is_key(name: &str) -> bool {
     contains_any(name, &["key"])
 }

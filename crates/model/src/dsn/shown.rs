@@ -24,7 +24,7 @@ pub fn shown(text: &str) -> String {
         url.set_fragment(None);
         Some(url.to_string())
     };
-    // If a password has an unencoded `/` or `?`, the URL parser takes the rest of the password for a part of the path
+    // If a password has an unencoded `/` or `?`, the URL parser treats the rest of the password as a part of the path
     // or of the query.
     let is_clear = |url: &Url| {
         let query = url.query().unwrap_or_default();

@@ -42,8 +42,8 @@ impl Unspoken {
         }
     }
 
-    /// Parses `uwsgi://host:port`, and `mongodb://user:password@host:port,host:port/database` if the URL names several
-    /// servers or a replica set; returns `None` for all other addresses, which [`crate::dsn::Address`] parses.
+    /// Parses `uwsgi://host:port`. Also parses `mongodb://user:password@host:port,host:port/database`, if the URL names
+    /// several servers or a replica set. Returns `None` for all other addresses: [`crate::dsn::Address`] parses them.
     ///
     /// # Errors
     /// See [`AddressError`].

@@ -1,6 +1,6 @@
 //! One arm of a comparison: its address, the proof of its transport, its figures.
 //!
-//! The figures describe only this arm; its cost compared with another arm is in [`crate::record::Tax`].
+//! The figures describe only this arm. [`crate::record::Tax`] has the arm's cost compared with another arm.
 
 use crate::stats::range::{Amount, Count, ProcessId};
 use schemars::JsonSchema;
@@ -16,7 +16,7 @@ pub struct Arm {
     /// The address that looptax connects to: a socket path, or `ip:port`; the addresses of several processes are joined
     /// by "or".
     pub endpoint: String,
-    /// Whether looptax proved for every connection that it uses the transport in `name`.
+    /// Whether looptax proved, for every connection, that the connection uses the transport in `name`.
     pub verified: bool,
     /// The result of the proof.
     pub proof: Proof,
@@ -77,7 +77,7 @@ pub struct Proof {
     pub seen: Option<Sightings>,
 }
 
-/// In how many runs of a whole command looptax saw a connection, and over which transport.
+/// Number of runs of a whole command, and for each transport the number of runs in which looptax saw a connection.
 ///
 /// A run may use both transports. A run that ends before looptax can look at it is seen on neither transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

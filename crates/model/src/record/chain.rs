@@ -29,8 +29,8 @@ pub struct FoundChain {
     /// measured.
     #[serde(default)]
     pub kinds_without_connection_cost: Vec<String>,
-    /// Process ids of servers to which a hop may be missing in this chain: TCP connections to these servers were
-    /// closed within the last minute, and looptax did not see which process held them.
+    /// Process ids of servers that may belong to this chain although the chain has no hop to them: TCP connections to
+    /// these servers were closed within the last minute, and looptax did not see which process held them.
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Vec<ProcessId>")]
     pub may_miss: Vec<u32>,
@@ -87,12 +87,13 @@ pub struct FoundHop {
     /// Whether other chains contain this hop, too.
     #[serde(default)]
     pub is_shared: bool,
-    /// This chain's share of a hop that other chains contain too, from 0 to 1, computed from the chains' incoming
-    /// requests; `null` if it is not known, or if only this chain contains the hop.
+    /// If other chains contain the hop too: this chain's share of the hop, from 0 to 1. The share is computed from the
+    /// chains' incoming requests. `null` if the share is not known, or if only this chain contains the hop.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub share: Option<f64>,
-    /// Estimate of the CPU time that TCP costs more than the socket, ms per second, for all chains that share the hop.
+    /// Estimate of the additional CPU time that TCP costs compared with the socket, ms per second, for all chains that
+    /// share the hop.
     pub cpu_ms_per_s: Option<Figure>,
     /// Indexes in `cost_sources` of the measurements from which `cpu_ms_per_s` was computed.
     #[serde(default, deserialize_with = "Count::read")]

@@ -2,7 +2,7 @@
 //!
 //! Each code is documented by one sentence, which is printed in the schema and in docs/codes.md.
 
-/// Makes an enum of codes, with a list that has the comment of each variant as the variant's sentence.
+/// Defines an enum of codes, and a list with the sentence of each code. The sentence is the variant's comment.
 macro_rules! codes {
     ($(#[$meta:meta])* $name:ident { $($(#[doc = $sentence:literal])+ $variant:ident,)+ }) => {
         $(#[$meta])*
@@ -31,7 +31,7 @@ codes! {
         NothingListens,
         /// Something listens on the port, but looptax cannot see what.
         ListenerUnknown,
-        /// The server that listens on the port speaks another protocol than the address names.
+        /// The server that listens on the port does not speak the protocol that the address names.
         ListenerOfAnotherKind,
         /// The host is another machine.
         ServerElsewhere,
@@ -148,8 +148,8 @@ codes! {
         LoginWorks,
         /// The login works over TCP and fails over the socket.
         LoginFailsOverSocket,
-        /// The login works over TCP and fails over the socket, but it was tried by another system user than the
-        /// client's.
+        /// The login works over TCP and fails over the socket, but looptax did not try the login as the client's system
+        /// user.
         LoginFailsForUs,
         /// The login works over the socket and fails over TCP.
         LoginFailsOverTcp,
@@ -234,7 +234,7 @@ codes! {
         SocketDeserted,
         /// A client that uses TCP cannot see its server's socket.
         SocketNotVisible,
-        /// A client that uses TCP sees its server's socket at another path than the server.
+        /// A client that uses TCP sees its server's socket, but not at the path at which the server sees it.
         SocketAtOtherPath,
         /// The cost of a request over TCP was measured, but gave no usable figure.
         CostNotMeasured,

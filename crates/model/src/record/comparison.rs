@@ -28,8 +28,7 @@ pub struct Comparison {
     pub connections: u32,
     /// The cores on which the two ends of the connections ran.
     pub placement: PlacementUsed,
-    /// How the load generator waited for answers; if it did not wait in the same way over all arms, how it waited over
-    /// the baseline.
+    /// How the load generator waited for answers: over all arms or, if the arms differ, over the baseline.
     pub client: Client,
     /// The real client that the load generator imitates, if the user selected one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -229,9 +228,9 @@ fn one() -> u32 {
 
 /// When connections send a request: directly after the previous answer, after a pause, or by a schedule.
 ///
-/// With a pause or a schedule, the verdict is computed from the response time, not from the rate: θ is then the
-/// logarithm of the other arm's median response time divided by the baseline's median response time. The tax is the
-/// share of the other arm's response time that exceeds the baseline's.
+/// With a pause or a schedule, the verdict is computed from the response time, not from the rate. θ is then ln(other
+/// arm's median response time / baseline's median response time). The tax is the difference of the two median response
+/// times, divided by the other arm's median response time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Load {
     /// Planned requests per second, over all connections of an arm; `null` in a closed loop.
@@ -248,7 +247,7 @@ pub struct Load {
     pub share_pct: Option<f64>,
     /// Distribution of the gaps between requests: `poisson` or `fixed`.
     pub arrivals: Option<String>,
-    /// Whether client threads, in order to send on time, spun in waits under 60 µs instead of sleeping.
+    /// Whether client threads did not sleep in waits under 60 µs, but spun, so that they could send on time.
     pub spins: bool,
     /// Pause between an answer and the next request of the connection, µs; `null` if there is no pause.
     #[serde(default, deserialize_with = "Amount::read")]

@@ -264,7 +264,7 @@ fn sum_of_slice(slice: &Slice) -> u128 {
     ];
     let seen = seats.map_or([0; 3], |it| [u64::from(it.same), u64::from(it.split), it.moves.unwrap_or(0)]);
     let small = drained_ns.iter().chain(completions_per_100ms);
-    // A start is a point in time; the statistics add to it only the times of its own slice.
+    // `start_ns` is a point in time. The statistics add only the times of the same slice to `start_ns`.
     let start = u128::from(*start_ns) / 1_000_000;
     start
         + total(&seen)

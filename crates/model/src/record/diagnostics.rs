@@ -44,7 +44,8 @@ pub struct Diagnostics {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub foreign_pct: Option<f64>,
-    /// Requests in flight by Little's law divided by the number of connections, `[baseline, other]`; 1 is correct.
+    /// Number of requests in flight (by Little's law), divided by the number of connections, `[baseline, other]`; 1 is
+    /// correct.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 2]>")]
     pub littles_law_ratio: Option<[f64; 2]>,
@@ -76,7 +77,7 @@ pub struct ClientLimit {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ClientLimitCause {
-    /// The client's own code uses most of the CPU time per request of both ends.
+    /// The client's own code uses most of the CPU time that a request needs at both ends together.
     OwnCode {
         /// The client's user CPU time, percent of the CPU time of both ends.
         #[serde(deserialize_with = "Real::read")]

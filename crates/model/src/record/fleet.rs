@@ -52,7 +52,7 @@ pub struct Fleet {
     pub conditions: FleetList<FleetCondition>,
     /// Clients that were switched to the socket and use TCP again.
     pub fell_back: FleetList<FleetFallen>,
-    /// Clients that use another transport to a server on their machine than a week ago.
+    /// Clients whose transport to a server on their machine is not the same as a week ago.
     pub movers: FleetList<FleetMover>,
     /// Machines whose last report arrived more than two days ago.
     pub silent: FleetList<FleetSilent>,
@@ -185,8 +185,9 @@ pub struct FleetEffects {
 pub struct FleetGroup {
     /// The value of the condition on these machines.
     pub label: String,
-    /// CPU time that TCP adds to a request, both ends together, in µs: the mean of the true effects with its 95 %
-    /// interval; its `n` is the number of measurements. For a single machine: its own measurement.
+    /// CPU time that TCP adds to a request, both ends together, in µs. For several machines: the mean of the true
+    /// effects with the mean's 95 % interval; `n` is the number of measurements. For a single machine: the machine's
+    /// own measurement.
     pub cpu_us: Estimate,
     /// The prediction interval for one more machine of this group; it has no ends if the group has fewer than three
     /// machines.
@@ -215,8 +216,8 @@ pub struct FleetUnlike {
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub mean_us: f64,
-    /// If the list is cut after this machine, this value is an upper limit of the share of machines in the list that
-    /// are there only by chance (Benjamini and Hochberg).
+    /// Upper limit of the share of machines that are in the list only by chance, if the list ends after this machine
+    /// (Benjamini and Hochberg).
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub q: f64,

@@ -40,8 +40,8 @@ pub struct Found {
     /// The chains of programs that serve pages: web servers, the programs behind them, poolers, databases.
     #[serde(default)]
     pub chains: Vec<FoundChain>,
-    /// Listening sockets whose process looptax cannot see, and for which public information does not show a single
-    /// server.
+    /// Listening sockets that looptax could not assign to a server: it cannot see the socket's process, and public
+    /// information does not identify the server.
     #[serde(default)]
     pub listeners: Vec<FoundListener>,
     /// Problems, and facts that looptax could not see.
@@ -95,8 +95,8 @@ pub struct FoundServer {
     pub user: String,
     /// The server's container or service: `docker 3f2a9c1b7d20`, `mariadb.service`.
     pub home: Option<String>,
-    /// Whether looptax may not inspect the server's process; the sockets that it listens on are then inferred or not
-    /// known.
+    /// Whether looptax is not permitted to inspect the server's process. If so, the sockets that the server listens on
+    /// are inferred or not known.
     #[serde(default)]
     pub is_hidden: bool,
     /// The endpoints that the server listens on.
@@ -158,7 +158,7 @@ pub struct FoundListener {
     #[serde(deserialize_with = "ProcessId::read")]
     #[schemars(with = "Vec<ProcessId>")]
     pub server_pids: Vec<u32>,
-    /// Web servers and proxies of the owner to which the socket may also belong: `nginx 812`.
+    /// The owner's web servers and proxies; the socket may also belong to one of them: `nginx 812`.
     #[serde(default)]
     pub web_servers: Vec<String>,
     /// Number of connections to the socket from this machine.
@@ -177,7 +177,7 @@ pub struct FoundListener {
 /// The connections of one process to a listening socket, all over the same transport.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FoundPeer {
-    /// The process id; `null` if looptax may not see which process holds the connections.
+    /// The process id; `null` if looptax is not permitted to see which process holds the connections.
     #[serde(default, deserialize_with = "ProcessId::read")]
     #[schemars(with = "Option<ProcessId>")]
     pub pid: Option<u32>,
@@ -274,8 +274,8 @@ pub struct FoundClient {
     pub via: Option<String>,
     /// For a client of a pooler: the server that finally gets the pooler's requests: `postgres 456 by unix`.
     pub onward: Option<String>,
-    /// Estimate of the CPU time that TCP costs more than the socket, ms per second, from the cost of a request on this
-    /// machine.
+    /// Estimate of the additional CPU time that TCP costs compared with the socket, ms per second, from the cost of a
+    /// request on this machine.
     pub cpu_ms_per_s: Option<Figure>,
     /// Indexes in `cost_sources` of the measurements from which `cpu_ms_per_s` was computed.
     #[serde(default, deserialize_with = "Count::read")]

@@ -49,7 +49,8 @@ pub struct PastVerdict {
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 2]>")]
     pub range_pct: Option<[f64; 2]>,
-    /// For a storm: the share of connection attempts over the arm that failed, percent, with its interval.
+    /// For a storm: the share of failed attempts among all connection attempts over the arm, percent, with its
+    /// interval.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Real::read")]
     #[schemars(with = "Option<[Real; 3]>")]
     pub failed_pct: Option<[f64; 3]>,

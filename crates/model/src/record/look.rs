@@ -21,8 +21,7 @@ pub struct Look {
     pub connections: u32,
     /// The cores on which the two ends of the connections ran.
     pub placement: PlacementUsed,
-    /// How the load generator waited for answers; if it did not wait in the same way over all arms, how it waited over
-    /// the baseline.
+    /// How the load generator waited for answers: over all arms or, if the arms differ, over the baseline.
     pub client: Client,
     /// The real client that the load generator imitates, if the user selected one.
     #[serde(default, skip_serializing_if = "Option::is_none")]

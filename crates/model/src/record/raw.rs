@@ -47,7 +47,8 @@ pub struct Epoch {
     pub follows: Option<Placement>,
     /// The slices, in order of time.
     pub slices: Vec<Slice>,
-    /// Whether both arms gave the same answers to the same requests, compared up to the shorter series of answers.
+    /// Whether both arms gave the same answers to the same requests, as far as both arms answered; `true` also if the
+    /// answers cannot be compared.
     pub answers_agree: bool,
     /// The CPU time of all CPUs in this epoch, by kind.
     pub cpu_ticks: Option<CpuTicks>,
@@ -115,7 +116,8 @@ pub struct Slice {
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Vec<SmallCount>")]
     pub drained_ns: Vec<u32>,
-    /// Number of all answered requests, including those of guard and drain: the CPU times include these requests.
+    /// Number of all answered requests, including the requests of guard and drain, because the CPU times include these
+    /// requests.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub requests: u64,
@@ -131,7 +133,8 @@ pub struct Slice {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_unsampled: u64,
-    /// Median latency, for an open loop and for requests with pauses between them; their verdict is computed from it.
+    /// Median latency, if the load is an open loop or has pauses between requests. The verdict is then computed from
+    /// this median.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub median_ns: Option<u32>,
@@ -152,11 +155,11 @@ pub struct Slice {
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Vec<SmallCount>")]
     pub completions_per_100ms: Vec<u32>,
-    /// System calls of the client that send, in the same period as `requests`.
+    /// Number of the client's system calls that send data, in the same period as `requests`.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub sends: u64,
-    /// System calls of the client that receive, including those that found no data.
+    /// Number of the client's system calls that receive data, including calls that found no data.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub receives: u64,

@@ -44,13 +44,13 @@ pub struct Remedy {
     pub gain_range_pct: Option<GainRange>,
     /// Time saved per request and connection, µs; negative if requests take longer.
     pub saved_us: Figure,
-    /// CPU time saved per request, of both ends and of the programs between them, µs.
+    /// CPU time saved per request, µs: the sum over both ends and the programs between them.
     pub saved_cpu_us: Figure,
     /// Whether there is a gain or a loss.
     pub verdict: Verdict,
-    /// Whether the arms before and after the change were measured in turns. If not, they come from two comparisons,
-    /// one after the other: a drift between these comparisons is part of the figures, but the intervals do not include
-    /// it.
+    /// Whether the arms before and after the change were measured in turns. If not, they were measured in two
+    /// comparisons, one after the other. The figures then include the drift between the two comparisons, but the
+    /// intervals do not include this drift.
     pub is_paired: bool,
 }
 

@@ -122,7 +122,7 @@ pub struct ReproductionRow {
     pub sides: [ReproductionSide; 2],
     /// How well the measured figure agrees with the published figure; `null` if nothing was published.
     pub verdict: Option<ReproductionVerdict>,
-    /// Counts that prove that the measurement did the work to which the claim refers.
+    /// The proof, by counts, that the measurement did the work to which the claim refers.
     pub proof: ReproductionProof,
     /// Reasons why the two figures differ.
     pub reasons: Vec<ReproductionReason>,

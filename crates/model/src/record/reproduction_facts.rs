@@ -42,7 +42,7 @@ pub enum ReproductionReason {
     },
     /// The measurement ended before a planned look.
     Ended {
-        /// Whether the user interrupted the measurement; if not, it had used its time.
+        /// Whether the user interrupted the measurement. If not, the measurement ended because its time was over.
         interrupted: bool,
         /// Number of epochs measured.
         #[serde(deserialize_with = "SmallCount::read")]
@@ -107,7 +107,7 @@ pub enum ReproductionFinding {
         what: String,
         /// The time that the published port adds to a request, µs.
         in_all_us: Estimate,
-        /// The shares of loopback TCP, the bridge and the port proxy in this time.
+        /// How `in_all_us` is divided between loopback TCP, the bridge and the port proxy.
         shares: [PortShare; 3],
     },
     /// The attempts whose result is near a published time.
@@ -138,12 +138,12 @@ pub enum ReproductionFinding {
     },
 }
 
-/// The share of one step in the time that a published port adds.
+/// How much one step contributes to the time that a published port adds.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PortShare {
     /// Time that this step adds, µs.
     pub us: Estimate,
-    /// This time as a percentage of the time that the published port adds.
+    /// `us` as a percentage of the time that the published port adds.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub pct: f64,

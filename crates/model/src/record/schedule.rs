@@ -15,7 +15,7 @@ pub struct Schedule {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub slice_ms: f64,
-    /// Time after each change of the arm in which requests do not count.
+    /// Length of the period after each change of the arm; requests in this period do not count.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub guard_ms: f64,

@@ -26,7 +26,7 @@ pub struct Spelling {
     pub traps: Vec<String>,
     /// Reasons why the text does not work for this connection.
     pub cannot: Vec<String>,
-    /// The driver that was tried, and connected with texts of this form; `null` if no driver was tried.
+    /// The driver with which looptax tried texts of this form, and which connected; `null` if no driver was tried.
     pub proved: Option<Proved>,
 }
 

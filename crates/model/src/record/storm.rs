@@ -56,8 +56,8 @@ pub struct StormSize {
     pub connections: u32,
     /// The storms of each arm.
     pub arms: Vec<StormArm>,
-    /// The shortest queue of the socket with which no connection failed in [`Self::tries_of_queue`] storms; `null` if
-    /// it was not searched for, or if connections failed with every queue.
+    /// The length of the shortest queue with which no connection over the socket failed in [`Self::tries_of_queue`]
+    /// storms. `null` if looptax did not search for this length, or if connections failed with every queue.
     #[serde(default, deserialize_with = "SmallCount::read")]
     #[schemars(with = "Option<SmallCount>")]
     pub smallest_queue: Option<u32>,

@@ -82,7 +82,7 @@ pub enum StreamEvent {
         arm: String,
         /// The address to which the arm connected.
         endpoint: String,
-        /// Whether looptax proved for every connection that it uses the transport in `arm`.
+        /// Whether looptax proved, for every connection, that the connection uses the transport in `arm`.
         verified: bool,
         /// The result of the proof.
         proof: Proof,

@@ -39,7 +39,7 @@ pub struct Tax {
     /// The range of the loss, if it is known which arm loses but not how much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uncertain_size: Option<UncertainSize>,
-    /// The machine's time that other processes and the hypervisor used, if it was much.
+    /// The epochs in which other processes or the hypervisor used much of the machine's time, if there were any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbance: Option<Disturbance>,
     /// The fields of this object whose difference is still significant after Holm's correction: `latency_us.p50`.
@@ -72,8 +72,9 @@ impl Tax {
             && pct.zip(us).is_some_and(|(pct, us)| pct.excludes_zero() && !us.excludes_zero())
     }
 
-    /// Returns whether the figure may be shown: the run is valid, the size of the effect is certain, and the figure
-    /// does not change between parts of the run, or after the first moments of its slices.
+    /// Returns whether the figure may be shown. The figure is not shown if the run is invalid, or if the size of the
+    /// effect is uncertain. It is also not shown if the verdict was withdrawn because parts of the run differ, or
+    /// because of the transient after the guard.
     pub fn has_size(&self) -> bool {
         let is_taken_back = matches!(self.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
         self.verdict != Verdict::Invalid
@@ -96,8 +97,8 @@ pub struct Disturbance {
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub steal_pct: f64,
-    /// CPU time of processes that are neither looptax nor the server in these epochs, percent of the machine's CPU
-    /// time.
+    /// CPU time that other processes (neither looptax nor the server) used in these epochs, percent of the machine's
+    /// CPU time.
     #[serde(deserialize_with = "Real::read")]
     #[schemars(with = "Real")]
     pub foreign_pct: f64,

@@ -81,11 +81,11 @@ pub struct WatchedHop {
     /// The server's share of the times of the requests: from the server's first receive until the answer arrived at the
     /// client; `null` if there were no requests.
     pub served: Option<WatchedTimes>,
-    /// CPU time of the server for each request that it answered, all its clients together; missing in files that an
-    /// older version of looptax saved.
+    /// The server's CPU time per request, with the requests of all its clients counted; missing in files that an older
+    /// version of looptax saved.
     #[serde(default)]
     pub server_cpu: Option<WatchedCpu>,
-    /// CPU time of the client for each request that it made, to all servers together; missing in files that an older
+    /// The client's CPU time per request, with its requests to all servers counted; missing in files that an older
     /// version of looptax saved.
     #[serde(default)]
     pub client_cpu: Option<WatchedCpu>,
@@ -97,9 +97,9 @@ pub struct WatchedHop {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub opened_per_s: f64,
-    /// Time that new connections to this address (also those of other clients) waited until the server first received
-    /// or sent data. The time is counted from the opening of the connection, or from the arrival of its first request
-    /// if that was later; `null` if there were no new connections.
+    /// How long new connections to this address waited until the server first received or sent data; other clients'
+    /// connections to the address are included. The time starts when the connection is opened or, if its first request
+    /// arrives later, when the request arrives. `null` if there were no new connections.
     #[serde(default)]
     pub accept_wait: Option<WatchedTimes>,
     /// Number of TCP connections that were closed; `null` over a Unix socket, for which the kernel does not report
@@ -166,15 +166,15 @@ pub struct WatchedLook {
     pub times: Times,
 }
 
-/// CPU time, for any purpose, of the processes at one end and of all processes that they have started, except other
-/// servers and clients.
+/// CPU time of one end: of its processes and of all processes that they have started, but not of other servers and
+/// clients. The purpose of the CPU time does not matter.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedCpu {
     /// `cpu_s` divided by `n_requests`, in microseconds; `null` if the quotient would be misleading.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub us_per_request: Option<f64>,
-    /// Seconds of CPU time, from those looks in which the CPU time is known.
+    /// Seconds of CPU time, only from looks in which the CPU time is known.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub cpu_s: f64,

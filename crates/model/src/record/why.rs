@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Epoch, Figure};
 
-/// In each group of this number of epochs, one epoch runs without the sampler; the verdict is computed only from epochs
+/// One of every `EPOCHS_PER_UNSAMPLED` epochs runs without the sampler. The verdict is computed only from epochs
 /// without the sampler.
 pub const EPOCHS_PER_UNSAMPLED: u64 = 3;
 
@@ -121,7 +121,7 @@ pub struct Sampling {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_samples: u64,
-    /// Number of samples in slices, of processes that a request does not need.
+    /// Number of samples, taken during slices, of processes that a request does not need.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_of_others: u64,
@@ -186,9 +186,9 @@ pub struct CountedEpoch {
 /// Call chains, each with its CPU time.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Stacks {
-    /// Base64 of a zlib stream of lines, sorted by CPU time, the largest first. A line has the process and its frames,
-    /// the outermost frame first, separated by `;`, then the nanoseconds over the baseline and over the other arm,
-    /// each after a space.
+    /// Base64 of a zlib stream of lines, sorted by CPU time, the largest first. A line begins with the process and its
+    /// frames, the outermost frame first, separated by `;`. Then the line has two numbers, each after a space: the
+    /// nanoseconds over the baseline, and the nanoseconds over the other arm.
     pub packed: String,
     /// Number of requests to which the chains belong, `[baseline, other]`.
     #[serde(deserialize_with = "Count::read")]

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::record::{Comparison, Direction, EPOCHS_PER_UNSAMPLED, Placement, Reason, Tax, Verdict};
 
-/// A withheld verdict, with the figures that a sentence about its reason and the possible remedies needs.
+/// A withheld verdict, with the figures for a sentence about the reason and the possible remedies.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Withheld {
     /// The verdict: inconclusive or invalid.

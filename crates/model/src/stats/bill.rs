@@ -13,7 +13,7 @@ use crate::stats::judge::{Metric, cpu_us, mean_latency_us};
 /// The epochs of several pairs of arms; all pairs have the same baseline.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Blocks {
-    /// For each pair and block, `[time, CPU time]` of a request over the other arm minus that over the baseline, µs.
+    /// For each pair and block, `[time, CPU time]` of a request, µs: other arm minus baseline.
     differences: Vec<Vec<[f64; 2]>>,
     /// For each pair and block, `[time, CPU time]` of a request on each side, µs.
     sides: Vec<Vec<[[f64; 2]; 2]>>,
@@ -24,12 +24,13 @@ pub struct Blocks {
 pub struct Cost {
     /// Time per request and connection, µs.
     pub time_us: Option<Estimate>,
-    /// CPU time per request of both ends, µs; `None` if it could not be read.
+    /// CPU time of both ends together per request, µs; `None` if the CPU time could not be read.
     pub cpu_us: Option<Estimate>,
 }
 
 impl Blocks {
-    /// Makes as many blocks as every pair has complete epochs; returns `None` if there are no blocks.
+    /// Makes blocks from the complete epochs. The pair with the fewest complete epochs decides the number of blocks.
+    /// Returns `None` if there are no blocks.
     ///
     /// `pairs` has the epochs of arm 0 (the baseline) with arm 1, then those with arm 2, and so on.
     pub fn from_pairs(pairs: &[Vec<Epoch>], connections: u32) -> Option<Self> {

@@ -52,9 +52,9 @@ pub struct Diagnostics {
 }
 
 impl Diagnostics {
-    /// Computes all diagnostics of `epochs`. `thetas` has the θ of those epochs that have a θ, in order;
-    /// `noisy_epochs` has the indexes of the epochs with too much steal or foreign CPU time; `connections` is the
-    /// number of connections per arm, C; `alpha` is the level of the run's intervals.
+    /// Computes all diagnostics of `epochs`. `thetas` has the θ of each epoch that has a θ, in order. `noisy_epochs`
+    /// has the indexes of the epochs with too much steal or foreign CPU time. `connections` is C, the number of
+    /// connections per arm. `alpha` is the level of the run's intervals.
     pub fn from_epochs(
         epochs: &[Epoch],
         thetas: &[f64],

@@ -45,7 +45,8 @@ pub struct Slice {
     pub drained: u64,
     /// Time from the end of the window to the last answer of the drained requests.
     pub drain_ns: u64,
-    /// Number of all answered requests, including those of guard and drain: the CPU times include these requests.
+    /// Number of all answered requests, including the requests of guard and drain, because the CPU times include these
+    /// requests.
     pub requests: u64,
     /// CPU time of the client's threads; `None` if it could not be read.
     pub client_cpu_ns: Option<u64>,
@@ -53,8 +54,8 @@ pub struct Slice {
     pub server_cpu_ns: Option<u64>,
     /// Context switches of the client's threads, in the same period as the CPU times.
     pub client_switches: u64,
-    /// Response times, if the verdict is computed from them and not from the rate: in an open loop, whose schedule
-    /// sets the rate, and if there are pauses between requests.
+    /// Response times, if the verdict is computed from response times and not from the rate. This is so in an open
+    /// loop, whose schedule sets the rate, and if there are pauses between requests.
     pub response: Option<Response>,
     /// Whether the slice ran in the requested placement; a slice in another placement is used only for the noise.
     pub is_in_place: bool,
@@ -114,9 +115,9 @@ impl Epoch {
 
     /// Computes the other arm's typical `metric` minus the baseline's, by the scheme of [`Epoch::theta`].
     ///
-    /// Returns `None` if a slice has no such metric; if the slices are neither octets of four against four nor one
-    /// group of two against two (the epoch was cut short); or if fewer than two slices of an arm ran in the requested
-    /// placement.
+    /// Returns `None` if a slice has no such metric, or if fewer than two slices of an arm ran in the requested
+    /// placement. Also returns `None` if the epoch was cut short: its slices are then neither octets of four against
+    /// four, nor one group of two against two.
     pub fn contrast(&self, metric: impl Fn(&Slice) -> Option<f64>) -> Option<f64> {
         let [baseline, other] = Side::BOTH.map(|side| self.group_medians(side, &metric));
         let pairs = other?.into_iter().zip(baseline?);

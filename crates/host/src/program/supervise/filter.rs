@@ -1,9 +1,9 @@
-//! The filter of system calls for a program of root that is run to get its configuration: which calls the program may
-//! make itself, which the supervisor makes for it, and which only report success.
+//! The filter of system calls for a program of root that is run to get its configuration: it lists the calls that the
+//! program may make itself, the calls that the supervisor makes for the program, and the calls that only report
+//! success.
 //!
-//! The program belongs to root and contains no other user's code. The filter's purpose is that the test of a
-//! configuration does not change the machine. Calls that are newer than this list fail as if the kernel did not have
-//! them.
+//! The program belongs to root and contains no other user's code. The filter ensures that a test of the configuration
+//! does not change the machine. A call that is newer than this list fails as if the kernel did not have the call.
 
 use std::ffi::c_long;
 

@@ -1,10 +1,11 @@
 //! Supervises a program that root runs and that is run again to get its configuration.
 //!
-//! The kernel stops every call that opens or executes a file and notifies the supervisor, which opens the file and
-//! passes the descriptor to the program. A file is opened for reading only if no user except root can change the file
-//! and every folder on its path. Everything that the program writes is discarded. If the program opens a file that
-//! other users can change, the call fails and the file is noted, and the program's output is not used. The supervisor
-//! reads the program's memory only for paths and addresses; it reads each of them once, and uses it as it was read.
+//! If the program makes a call that opens or executes a file, the kernel stops the call and notifies the supervisor.
+//! The supervisor opens the file and passes the descriptor to the program. A file is opened for reading only if no user
+//! except root can change the file and every folder on its path. Everything that the program writes is discarded. If
+//! the program opens a file that other users can change, the call fails and the file is noted, and the program's output
+//! is not used. From the program's memory, the supervisor reads only paths and addresses. It reads each path and each
+//! address once, and uses the value that it read.
 
 mod filter;
 
@@ -38,7 +39,7 @@ const MOST_PATH_BYTES: usize = 4_096;
 const MOST_ADDRESS_BYTES: usize = 128;
 /// The port of name servers.
 const DOMAIN: u16 = 53;
-/// How long to wait, after the program has ended, until the supervisor has answered the last call.
+/// After the program has ended: how long to wait for the supervisor's answer to the last call.
 const PATIENCE: Duration = Duration::from_secs(2);
 /// The devices that may be read, because their contents come from the kernel. Source:
 /// Documentation/admin-guide/devices.txt.
@@ -244,8 +245,8 @@ impl Answering<'_> {
         }
     }
 
-    /// Returns the path and flags of a call as they are at present. If the program changes them later, the values read
-    /// here count.
+    /// Returns the present path and flags of a call. If the program changes them later, looptax still uses the values
+    /// that this function returned.
     fn opening(&self, call: &Call) -> Result<Opening, Errno> {
         #[cfg(target_arch = "x86_64")]
         let (folder, at, flags) = match libc::c_long::from(call.number) {
@@ -342,7 +343,8 @@ impl Answering<'_> {
             return Answer::Fail(libc::ENOENT);
         }
         if half(2).map(u16::from_be_bytes) != Some(DOMAIN) {
-            // Fails as on a machine without a network: the C library sorts addresses by whether they can be reached.
+            // Returns the error of a machine without a network. The C library connects in order to sort addresses:
+            // reachable addresses come first.
             return Answer::Fail(libc::ENETUNREACH);
         }
         match self.connect_there(call, fd, &address) {
@@ -394,7 +396,7 @@ fn is_for_writing(flags: OFlags) -> bool {
     !is_place && flags.intersects(changes)
 }
 
-/// Returns a descriptor that discards everything written to it, if a file could exist at the path.
+/// Checks whether a file could exist at the path. If so, returns a descriptor that discards everything written to it.
 fn nowhere(opening: &Opening) -> Result<OwnedFd, Errno> {
     let folder = opening.path.parent().unwrap_or(Path::new("/"));
     let place = OFlags::PATH | OFlags::CLOEXEC;

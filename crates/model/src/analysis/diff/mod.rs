@@ -1,7 +1,8 @@
 //! `diff`: compares two records.
 //!
-//! `alike` finds the comparisons that both records have, `conditions` the conditions that changed, `layers` the layers
-//! in which the CPU time changed. This file computes the difference of each tax and each arm, with an interval.
+//! `alike` finds the comparisons that both records have. `conditions` finds the conditions that changed. `layers` finds
+//! the layers in which the CPU time changed. This file computes the difference of each tax and each arm, with an
+//! interval.
 
 mod alike;
 mod conditions;
@@ -120,7 +121,8 @@ fn tax_change(before: &Tax, after: &Tax) -> DiffTax {
     }
 }
 
-/// Returns the figure of a tax that is compared; the figure of an invalid verdict is left out.
+/// Returns the figure of a tax, for the difference of two runs; the figure is missing if the verdict is invalid, or if
+/// the size of the tax is uncertain.
 fn figure_of(tax: &Tax) -> Figure {
     if tax.verdict == crate::record::Verdict::Invalid {
         Figure::missing("invalid")

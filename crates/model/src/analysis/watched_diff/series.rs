@@ -31,7 +31,8 @@ pub(super) fn series(group: &[&WatchedHop]) -> Series {
     let Some(mean_ns) = all.mean_ns().filter(|it| *it > 0.0) else {
         return Series::default();
     };
-    // The contribution of each look to the mean, which is a ratio of two sums; linearised.
+    // The contribution of each look to the mean. The mean is a ratio of two sums; the contribution is its linear
+    // approximation.
     let per_look = all.n() as f64 / looks.len() as f64;
     let shares = looks.iter().map(|it| (it.sum_ns() as f64 / mean_ns - it.n() as f64) / per_look);
     let quantile = |quantile: f64| {

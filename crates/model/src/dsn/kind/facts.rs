@@ -20,7 +20,8 @@ pub struct Facts {
     pub programs: &'static [&'static str],
     /// For a pooler: the kind of server behind it. Clients' connections end at the pooler.
     pub pools: Option<Kind>,
-    /// For a pooler whose rules for logins may depend on the transport: the setting that decides whether they do.
+    /// The pooler's setting that decides whether its rules for logins depend on the transport; `None` if there is no
+    /// such setting.
     pub logins: Option<LoginSetting>,
     /// The ports and sockets on which the server listens if nothing is configured.
     pub usual: Usual,

@@ -33,8 +33,8 @@ pub enum Kind {
     PhpFpm,
     /// uWSGI with its own protocol, which looptax does not speak.
     Uwsgi,
-    /// An application behind a web server that answers HTTP requests; looptax itself is the private server of this
-    /// kind.
+    /// An application that is behind a web server and answers HTTP requests; looptax itself is the private server of
+    /// this kind.
     Http,
     /// The echo server, which is part of looptax.
     Echo,

@@ -37,11 +37,11 @@ impl GuardTransient {
 /// Estimates the transient after the guard from the epochs that have a θ.
 ///
 /// Ratios: (Σ early/Σ 10 ms) ÷ (Σ rest/Σ (active − 10 ms)) over all slices of an arm. Addition: θ of the whole window
-/// and θ of the rest are computed by the same scheme ([`Epoch::theta`]); the estimate is [`hodges_lehmann::estimate`]
+/// and θ of the rest are computed by the same scheme ([`Epoch::theta`]). The estimate is [`hodges_lehmann::estimate`]
 /// of the differences per epoch, at level `alpha`. Both θ come from the same epoch, so the noise of the machine
 /// cancels. Returns `None` if an arm has no early requests (they were not counted, or are rare), if a window is not
-/// longer than 10 ms, if there is no complete epoch, or if the verdict comes from response times: then the schedule of
-/// the load sets the number of requests.
+/// longer than 10 ms, or if there is no complete epoch. Also returns `None` if the verdict comes from response times,
+/// because the schedule of the load then sets the number of requests.
 ///
 /// Example: in windows of 50 ms both arms have 100 requests per 10 ms, but the other arm has only 50 requests in the
 /// first 10 ms. The ratios are 1 and 0.5. Since 450 requests were answered instead of 500, the addition is ln(500/450)

@@ -6,10 +6,10 @@ use crate::stats::epoch::{Epoch, Side};
 
 /// Computes N·mean(latency) / (C·active time) of one arm over the run.
 ///
-/// The result is near 1 (0.97 to 1.00) if each of the `connections` always has a request in flight, and lower if the
-/// client itself needs time between an answer and the next request. Assumes that the latencies are a representative
-/// sample of the completions. Returns `None` if there are no latencies, connections or time. For an open loop the
-/// result has no meaning.
+/// The result is near 1 (0.97 to 1.00) if each of the `connections` always has a request in flight. The result is lower
+/// if the client itself needs time between an answer and the next request. Assumes that the latencies are a
+/// representative sample of the completions. Returns `None` if there are no latencies, connections or time. For an open
+/// loop the result has no meaning.
 ///
 /// Example: 2 connections, 1 s, 1000 completions of 1.9 ms each: 0.95.
 pub fn littles_law(epochs: &[Epoch], side: Side, connections: u32) -> Option<f64> {

@@ -1,8 +1,7 @@
 //! Checks whether a series of rates jumps between two modes.
 //!
 //! The result is used for one sentence: "the scheduler moves the rate by a factor of …". It also decides whether the
-//! size of an effect is uncertain. Called for the slices of each arm, and for the range of rates that were seen under
-//! `free`.
+//! size of an effect is uncertain. Called for the slices of each arm, and for the rates in a glimpse of a placement.
 
 use crate::stats::moments::mean;
 
@@ -31,12 +30,13 @@ pub struct RateModes {
 /// Finds two modes in `rates_per_s`, if there are any.
 ///
 /// The sorted logarithms are cut at the place where the sum of squares within the two parts is smallest. The parts are
-/// modes if each contains at least a tenth of the rates, if they are at least a factor of 1.25 apart, and if their
-/// distance is at least 4 times the standard deviation within them. Rates that are not positive are left out: a slice
-/// without requests has no logarithm. Returns `None` for fewer than eight rates, or if there is only one mode. This is
-/// a description without a level, and consecutive rates need not be independent.
+/// modes under three conditions: each part contains at least a tenth of the rates, the parts are at least a factor of
+/// 1.25 apart, and their distance is at least 4 times the standard deviation within them. Rates that are not positive
+/// are left out: a slice without requests has no logarithm. Returns `None` for fewer than eight rates, or if there is
+/// only one mode. This is a description without a level, and consecutive rates need not be independent.
 ///
-/// Example: five times 100 and five times 210: modes 100 and 210, ratio 2.1, share 0.5.
+/// Example: five rates are 100, and five rates are 210. The modes are 100 and 210, the ratio is 2.1, and the share is
+/// 0.5.
 pub fn rate_modes(rates_per_s: &[f64]) -> Option<RateModes> {
     let is_rate = |rate: &&f64| rate.is_finite() && **rate > 0.0;
     let mut logs: Vec<f64> = rates_per_s.iter().filter(is_rate).map(|rate| rate.ln()).collect();

@@ -76,9 +76,9 @@ pub fn noisy_epochs(epochs: &[Epoch]) -> Vec<usize> {
 /// Returns the indexes of the epochs that other processes or the hypervisor disturbed, in increasing order.
 ///
 /// Steal has few ticks, so if a window of [`noisy_epochs`] has too much steal, all its epochs count as disturbed.
-/// Foreign CPU time is judged for each epoch: in a window that is noisy only because of foreign CPU time, the epochs
-/// above the limit are disturbed; in every other window, the epochs above twice the limit. So the beginning and the
-/// end of a disturbance are attributed to the right epoch.
+/// Foreign CPU time is judged for each epoch. In a window that is noisy only because of foreign CPU time, the epochs
+/// above the limit are disturbed. In every other window, the epochs above twice the limit are disturbed. So the
+/// beginning and the end of a disturbance are attributed to the right epoch.
 pub fn disturbed_epochs(epochs: &[Epoch]) -> Vec<usize> {
     let foreign_pct = |idx: usize| {
         let shares = noise_shares(epochs[idx].noise.as_ref());

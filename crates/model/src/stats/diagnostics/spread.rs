@@ -30,7 +30,8 @@ pub struct SamplingFloor {
 /// It estimates the standard deviation of a normal distribution. Returns `None` if there are no values, and zero if
 /// more than half of the values are equal.
 ///
-/// Example: 1, 2, 3, 4, 100: median 3, deviations 2, 1, 0, 1, 97, their median 1: 1.4826.
+/// Example: the values are 1, 2, 3, 4 and 100, and their median is 3. The deviations are 2, 1, 0, 1 and 97, and their
+/// median is 1. So the result is 1.4826.
 pub fn mad_sd(values: &[f64]) -> Option<f64> {
     let mut values = values.to_vec();
     let centre = median(&mut values)?;
@@ -42,11 +43,11 @@ pub fn mad_sd(values: &[f64]) -> Option<f64> {
 
 /// Computes the sampling floor of a run.
 ///
-/// φ is the median of s²/mean over all octets and arms. s² is the variance of the four counts (scaled to equal time),
-/// divided by 0.7887 because the median of s² is biased; the median excludes bursts. Half width = 1.96·√(4φ/(X·T)),
-/// where X·T is the number of requests counted in all active windows: each arm has half of these requests, and ln of a
-/// count N has the variance φ/N. Returns `None` if there is no octet or no request, or if the verdict comes from
-/// response times: θ then does not depend on counts.
+/// φ is the median of s²/mean over all octets and arms. s² is the variance of the four counts (scaled to equal time).
+/// The median excludes bursts; it is biased, so it is divided by 0.7887. Half width = 1.96·√(4φ/(X·T)). X·T is the
+/// number of requests counted in all active windows. Each arm has half of these requests, and ln of a count N has the
+/// variance φ/N. Returns `None` if there is no octet or no request, or if the verdict comes from response times: θ then
+/// does not depend on counts.
 ///
 /// Example: φ = 1 and a million requests: 1.96·√(4/10⁶) = 0.0039, so 0.39 %.
 pub fn sampling_floor(epochs: &[Epoch]) -> Option<SamplingFloor> {
@@ -79,8 +80,8 @@ fn variance_over_mean(octet: &[Slice], side: Side) -> Option<f64> {
 
 /// Checks whether typical speed and total throughput contradict each other; the cause is rare stalls on one arm.
 ///
-/// They do if |totals − θ| > max(0.01, half of the half width of the totals). The totals and θ are both ln(baseline /
-/// other). Totals without an interval never contradict.
+/// The two contradict each other if |totals − θ| > max(0.01, half of the half width of the totals). The totals and θ
+/// are both ln(baseline / other). Totals without an interval never contradict.
 ///
 /// Example: for θ = 0.048 and totals 0.033 ± 0.080, the difference 0.015 is below 0.040, so they do not contradict.
 pub fn totals_disagree(theta: &Estimate, totals: &Estimate) -> bool {

@@ -4,7 +4,7 @@
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 
-/// A slice after which the requests in flight were answered more than half a slice later.
+/// A slice whose last requests were answered late: the drain took longer than half of the active window.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Stall {
     /// Number of the epoch, from 0.
@@ -19,7 +19,7 @@ pub struct Stall {
 ///
 /// A slice is listed if its drain took longer than half of its active window.
 ///
-/// Example: a slice with a window of 50 ms and a drain of 40 ms, which a delayed acknowledgement causes, is listed.
+/// Example: the window is 50 ms long. A delayed acknowledgement causes a drain of 40 ms, so the slice is listed.
 pub fn stalls(epochs: &[Epoch]) -> Vec<Stall> {
     let slices = epochs.iter().enumerate().flat_map(|(epoch_idx, epoch)| {
         let slices = epoch.slices.iter().enumerate();
