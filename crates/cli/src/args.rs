@@ -183,8 +183,8 @@ of a Unix domain socket. Every figure has an interval.
 
 A bare `looptax` shows which programs on this machine pay for TCP. Then it starts private servers from the installed \
 binaries (MariaDB, MySQL, PostgreSQL, Redis, Valkey, memcached) and a built-in echo server, one after the other, and \
-measures them, which takes half a minute in all. It leaves only its record. It measures a running server only if you \
-pass its URL.";
+measures them. All this takes half a minute. looptax leaves only its record. It measures a running server only if you \
+pass the server's URL.";
 
 /// The line below the list of commands that names the more detailed levels of help.
 const HELP_LEVELS: &str = "`looptax COMMAND -h` shows the main options and `--help` shows all; `looptax help COMMAND` \
@@ -202,8 +202,8 @@ pub(crate) enum Command {
     Compare(Box<CompareArgs>),
     /// Show where the time of a request goes, layer by layer.
     ///
-    /// Shows the CPU time of a request over each transport. If you pass two records of `why` instead of targets, each
-    /// by its file, run name or label, it shows which layer costs more in the second.
+    /// Shows the CPU time of a request over each transport. Instead of targets you can pass two records of `why`, each
+    /// by its file, run name or label. `why` then shows which layers cost more in the second record.
     #[command(after_long_help = EXIT_CODES, mut_args(why::of_why))]
     Why(Box<WhyArgs>),
     /// Repeat published comparisons and compare your figures with theirs.

@@ -5,7 +5,7 @@ use clap::Args;
 /// Whole commands instead of requests.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct ExecArgs {
-    /// Run a command over each transport instead of requests.
+    /// Run a command over each transport, instead of sending requests.
     ///
     /// looptax replaces {transport} with the tool's own options for address and account. It knows mysql, mariadb,
     /// mysqldump, mariadb-dump, mysqlslap, mariadb-slap, psql, `pg_dump`, pgbench, sysbench, redis-cli,
