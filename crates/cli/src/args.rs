@@ -251,7 +251,7 @@ pub(crate) enum Command {
     Fleet(FleetArgs),
     /// Offer read-only commands and comparisons to an assistant (MCP).
     ///
-    /// The commands are tools of the Model Context Protocol, and so are comparisons of private servers.
+    /// Offers the commands, and comparisons of private servers, as tools of the Model Context Protocol.
     Mcp(McpArgs),
     /// Print the help of a command, or of a topic.
     #[command(hide = true)]

@@ -28,14 +28,14 @@ const OTHERWISE: [(&str, &str, &str); 7] = [
         "targets",
         "Servers, given as in `compare`, or two records of `why`",
         "A server is given as in `compare`: private:mariadb, private:mysql, private:postgres, private:redis, private:valkey, \
-         private:memcached, echo, or the URL of a running server. A record is given by its file, its run name or its \
-         label. Default: echo, and a private server for every installed protocol",
+         private:memcached, echo, or the URL of a running server. To name a record, pass its file, its run name or \
+         its label. Default: echo, and a private server for every installed protocol",
     ),
     (
         "connections",
         "Connections per transport, one comparison each (default: 1)",
-        "Connections per transport, one comparison each. With several numbers, `why` shows the server's functions that \
-         take the most time at each number. Default: 1",
+        "Connections per transport. With several numbers, looptax makes a comparison for each number, and `why` shows \
+         the server's functions that take the most time at that number. Default: 1",
     ),
     (
         "workload",
