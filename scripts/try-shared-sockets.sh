@@ -5,8 +5,9 @@
 # Needs root, debootstrap, podman, podman-compose (1.0.4 or newer; COMPOSE names another program, otherwise it is
 # downloaded), runc, and Podman's `quadlet` (QUADLET names it); run `cargo build -p looptax` first.
 #
-# With ENGINE=docker, Docker runs the Compose files (needs docker.io, docker-compose and iptables), and an application
-# outside of the containers is moved to the socket of a Redis whose port its container publishes.
+# With ENGINE=docker, Docker runs the Compose files (needs docker.io, docker-compose, iptables and jq), and an application
+# outside of the containers is moved to the socket of a Redis whose port its container publishes; `find` must also see a
+# client that connects to this port at another address of the machine.
 #
 # usage: [ENGINE=docker] scripts/try-shared-sockets.sh
 #
