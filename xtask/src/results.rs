@@ -29,7 +29,8 @@ For memcached, and for dialects of which `dsn` prints only the path, URLs with t
 The server refused a wrong password every time.
 The drivers were also tried with `localhost` and with `127.0.0.1`, and without a host if the driver's string can omit the host: each time the driver made the connection that `--explain` predicts.
 
-The following drivers and applications are not in the table and are not proved. Either no package registry that was tried has them, or a test of them needs more than a driver: .NET (MySqlConnector, Npgsql, StackExchange.Redis, MongoDB.Driver), Ruby's mongo (Debian's does not start with Debian's Ruby), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
+The following drivers and applications are not in the table and are not proved.
+Either no package registry that was tried has them, or a test of them needs more than a driver: .NET (MySqlConnector, Npgsql, StackExchange.Redis, MongoDB.Driver), Ruby's mongo (Debian's does not start with Debian's Ruby), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
 The drivers below were not tried with MySQL's own server, so the login method caching_sha2_password with an empty cache was not tried.
 
 | dialect | driver | language | server | connected | refused with a warning | of | date |
