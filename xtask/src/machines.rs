@@ -16,9 +16,11 @@ const FOLDER: &str = "docs/src/results/machines";
 const HEAD: &str = "\
 # Machines
 
-`cargo xtask docs` generates this page from the files below `docs/src/results/machines`; each was written by `looptax show RECORD… --publish FILE` on one machine.
-The files hold the kernel with its preemption model, the CPU with its mitigations, versions of servers and the figures, but no host name, path, label or user name; [their schema](../result-schemas.md) explains each field.
-To add your machine, run `looptax` or `looptax compare` while the machine is quiet, then the command above, and put its file into that folder, with CPU and kernel as its name.
+`cargo xtask docs` generates this page from the files below `docs/src/results/machines`; `looptax show RECORD… --publish FILE` wrote each file on one machine.
+The files hold the kernel with its preemption model, the CPU with its mitigations, the versions of the servers and the figures.
+They hold no host name, path, label or user name; [their schema](../result-schemas.md) explains each field.
+To add your machine, run `looptax` or `looptax compare` while the machine is quiet.
+Then run `looptax show RECORD… --publish FILE`, and put FILE into the folder, with CPU and kernel as its name.
 A figure of one machine at one time is not a constant, and figures of different machines are not averaged here.
 
 ";

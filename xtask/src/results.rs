@@ -17,19 +17,21 @@ const DRIVERS: &str = "\
 # Strings for drivers
 
 `cargo xtask docs` generates this page from `crates/advise/data/proved.toml`, which `cargo lab dialects --write` writes.
-The strings of php-fpm, http and uwsgi come from the tests in `crates/advise/tests/web`, which try one path of each with the real programs.
+The strings of php-fpm, http and uwsgi come from the tests in `crates/advise/tests/web`; these tests try one path for each of the three with the real programs.
 The drivers are those that `clients/setup.sh` installs on Debian 12.
 
-Each driver got the output of `looptax dsn` for awkward URLs, unchanged, and the private server had to show the driver's connection: in `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, `connectionStatus` and `whatsmyuri`, or by a key that only the server with that socket has.
+`looptax dsn` printed strings for awkward URLs, and each driver got these strings without a change.
+The private server then had to show the driver's connection: in `information_schema.processlist`, `pg_stat_activity`, `CLIENT INFO`, `connectionStatus` and `whatsmyuri`, or by a key that only the server with that socket has.
 The passwords in the URLs have delimiters of URLs, quotes and backslashes, `$` and backticks, blanks and `+`, Unicode, and separators.
 Other URLs have a user name with `@` and Unicode, an IPv6 host and an awkward database name. Some URLs lack password, database and port, or have another port. The socket paths have blanks and quotes, Unicode, percent signs, capitals, punctuation and a comma.
-For memcached, and if `dsn` prints only the path, only URLs with different paths count.
+For memcached, and for dialects of which `dsn` prints only the path, URLs with the same path count once.
 \"Refused with a warning\" counts URLs that the driver's string cannot express: looptax warned of this, and the driver did not connect with the string.
 The server refused a wrong password every time.
 The drivers were also tried with `localhost` and with `127.0.0.1`, and without a host if the driver's string can omit the host: each time the driver made the connection that `--explain` predicts.
 
-The following are not in the table and are not proved, because no package registry that was tried has them, or because more than a driver is needed to try them: .NET (MySqlConnector, Npgsql, StackExchange.Redis, MongoDB.Driver), Ruby's mongo (Debian's does not start with Debian's Ruby), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
-The drivers below were not tried with MySQL's own server, and so not with caching_sha2_password and an empty cache.
+The following drivers and applications are not in the table and are not proved.
+Either no package registry that was tried has them, or a test of them needs more than a driver: .NET (MySqlConnector, Npgsql, StackExchange.Redis, MongoDB.Driver), Ruby's mongo (Debian's does not start with Debian's Ruby), Prisma, Drupal, Joomla, Magento, Nextcloud, Gitea, Grafana, Dovecot, and the Redis plugin of WordPress.
+The drivers below were not tried with MySQL's own server, so the login method caching_sha2_password with an empty cache was not tried.
 
 | dialect | driver | language | server | connected | refused with a warning | of | date |
 |---|---|---|---|---|---|---|---|
@@ -39,12 +41,13 @@ const TRACES: &str = "\
 # How real clients wait
 
 `cargo xtask docs` generates this page from `clients/traces.toml`, which `cargo lab clients trace --write` writes, and from `crates/advise/data/clients.toml`.
-[The method](../method.md#how-the-client-waits) explains the models, and `clients/README.md` how the clients are traced.
+[The method](../method.md#how-the-client-waits) explains the models, and `clients/README.md` explains how the clients are traced.
 
-Each row has the system calls of a request on one arm, beginning with the send. The request is a point select by primary key, or a get.
+Each row has the system calls that a client makes for one request on one arm, beginning with the send.
+The request is a point select by primary key, or a get.
 If requests differ, the row has the most frequent sequence of calls, and the share of the requests with exactly this sequence.
-\"(nothing)\" marks a call that found no data, and `out` a wait until the socket can be written to.
-Calls of `futex` are left out; they come from run-times with their own threads.
+\"(nothing)\" marks a call that found no data, and `out` marks a wait until the socket can be written to.
+The rows leave out calls of `futex`; these calls come from run-times that have their own threads.
 
 | client | arm | system calls | share of requests, % | model |
 |---|---|---|---|---|

@@ -35,7 +35,7 @@ pub(super) const COMMANDS: [&str; 10] =
 
 const ONE_WAY: &str = "a memcached serves a port or a socket, not both, so nothing is moved";
 const NO_LIST: &str = "the server has no list of its connections with which the answer could be compared";
-const IN_FRONT: &str = "nginx is not a private server of looptax, so it is not measured here";
+const IN_FRONT: &str = "nginx is not a private server of looptax, so this table has no measurement of nginx";
 
 /// A column's server, and the looptax that is tested.
 pub(super) struct Trial<'a> {
@@ -242,7 +242,7 @@ impl Trial<'_> {
         let socket = self.rig.socket.display().to_string();
         let mut words = vec!["check", &url, "--user", "www-data"];
         match self.rig.kind {
-            Kind::Http => return Ok(Untried("nginx's upstream has no separate file; the column switch tests it")),
+            Kind::Http => return Ok(Untried("the column `switch` tests nginx's upstream, which has no separate file")),
             Kind::PhpFpm | Kind::Memcached => words.extend(["--socket", &socket]),
             _ => {}
         }
