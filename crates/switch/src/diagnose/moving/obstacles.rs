@@ -109,7 +109,7 @@ fn first_answer(address: SocketAddr) -> std::io::Result<[u8; 7]> {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Logins {
     /// A login over the socket has the same result as a login over TCP. The text, if there is one, warns that the
-    /// server may not use the rules in its file yet.
+    /// server may still use older rules than those in its file.
     Same(Option<String>),
     /// Logins may end differently: the reason, and whether the socket may admit an account that TCP refuses.
     Differ { why: String, gets_more: bool },

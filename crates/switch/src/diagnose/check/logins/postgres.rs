@@ -59,7 +59,7 @@ fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, 
 }
 
 /// Answers the questions that the file leaves open, by statements that any role may run. If the server does not answer
-/// a statement, its question stays open.
+/// a statement, the question stays open.
 fn settle(hba: &mut Hba, user: &str, database: &str, opened: &mut Opened) {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let of_user = quoted(user);
