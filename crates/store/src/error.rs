@@ -1,4 +1,5 @@
-//! The errors of saving and reading records: a variant for each action that can fail, with the object of the action.
+//! The errors of saving and reading records. Each action that can fail has a variant, which contains the object of the
+//! action.
 
 use std::io;
 use std::path::PathBuf;

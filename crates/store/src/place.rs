@@ -31,7 +31,7 @@ impl Place {
             return Err(StoreError::AlreadyExists { path: path.to_owned() });
         }
         if !output.is_stream() {
-            // Creates a file as a test. The file is not finished, so it is removed immediately.
+            // Creates a file to test whether that is possible. The unfinished file is removed immediately.
             output.begin(None).map_err(failed)?;
         }
         let path = if output.is_there() { output.path() } else { path.to_owned() };

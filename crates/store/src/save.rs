@@ -79,8 +79,8 @@ impl Saver {
     }
 
     /// Saves `record`. If the destination is a device, each call writes the record to it, so call this function only
-    /// once for a device. On a full disk, drops the latencies of the record's last comparison; if that is not enough,
-    /// also those of the comparison before, and so on.
+    /// once for a device. On a full disk, drops the latencies of the record's last comparison. If that is not enough,
+    /// also drops the latencies of earlier comparisons, one after another.
     ///
     /// # Errors
     /// The errors of [`save`]. After an error, the previously saved record stays.

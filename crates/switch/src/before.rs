@@ -1,5 +1,5 @@
-//! Determines which processes belong to the application, from its connections before anything is written, and creates
-//! the watches over the connections that a plan moves.
+//! Determines which processes belong to the application, from the connections that are open before anything is written.
+//! Creates the watches over the connections that a plan moves.
 //!
 //! Called by `subject` and `server` while they plan.
 

@@ -38,8 +38,8 @@ const PAUSE_PER_LOOK: u32 = 4;
 const PAGE_MAY_FAIL: Duration = Duration::from_secs(5);
 /// For this long looptax waits until the application works again after the old files are back.
 const WORKS_AGAIN_WITHIN: Duration = Duration::from_secs(15);
-/// The time limit for the same wait if somebody stops looptax. It is short, because a peer that is silent may have been
-/// silent before.
+/// How long looptax waits until the application works again if somebody stops looptax. The time is short, because a
+/// peer that is silent may have been silent before the switch.
 const WORKS_AGAIN_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
 /// The treatment of the new files if nothing shows that the application works with them.
@@ -242,7 +242,7 @@ fn server_reads_again(back: &[Line], within: Duration, stop: &AtomicBool, proof:
     }
 }
 
-/// Puts the old files back and reports it; also reports a journal that cannot be written.
+/// Puts the old files back, and reports that they are back. Also reports if the journal cannot be written.
 fn put_back(work: &mut Work, why: &str, how: End, tell: Tell<'_>) -> Result<(), SwitchError> {
     match work.put_back(why, how) {
         Err(unnoted @ SwitchError::Unnoted { .. }) => {
@@ -306,9 +306,9 @@ impl Carrying<'_, '_> {
         (self.tell)(step(code, words));
     }
 
-    /// Writes the server's own file, makes the server read it, and only then writes the other files: an application may
-    /// read its file at any time, and the socket has to exist before that. If the inner result is an error, the caller
-    /// puts the old files back.
+    /// Writes the server's own file, makes the server read it, and only then writes the other files. The socket has to
+    /// exist before the other files are written, because an application may read its file at any time. If the inner
+    /// result is an error, the caller puts the old files back.
     ///
     /// # Errors
     /// If the server's file cannot be written; in this case nothing has changed.
@@ -457,7 +457,7 @@ impl Carrying<'_, '_> {
     /// Puts the old files back, makes the programs read them if they may have read the new files, and checks whether
     /// everything works.
     fn put_back(&mut self, why: SwitchStep) -> Result<SwitchOutcome, SwitchError> {
-        // Even if a signal caused this, the application still has to read the old files.
+        // Even if a signal is the reason, the application still has to read the old files.
         self.kept.go_back();
         let words = why.words.clone();
         (self.tell)(why);

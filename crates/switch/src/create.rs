@@ -44,7 +44,7 @@ pub(crate) fn create(
         named => { named.and_then(|()| folder.sync()) }.map_err(failed("the file cannot be renamed to its final name")),
     });
     if named.is_err() {
-        // The part file belongs to looptax, because no other program uses such names.
+        // The part file belongs to looptax: no other program uses the names that `part_of` returns.
         let _gone = folder.remove(&part);
         let _gone = remove_folder(path, created);
     }

@@ -39,8 +39,8 @@ impl Kept {
         own::make_folder(&self.folder).map_err(|source| SwitchError::Journal { path: self.folder.clone(), source })
     }
 
-    /// Whether the same user is running another switch. To each of the two switches, the other's logins would look like
-    /// logins of the application.
+    /// Whether the same user is running another switch. If two switches run at the same time, each would mistake the
+    /// other's logins for logins of the application.
     pub fn is_busy(&self) -> bool {
         let opened = self.open().and_then(|folder| folder.open_own(LOCK));
         opened.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK))

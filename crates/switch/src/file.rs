@@ -49,9 +49,8 @@ pub(crate) struct Created {
 impl Original {
     /// Reads the file to which `path` leads, following links.
     ///
-    /// # Errors
-    /// [`SwitchError::Read`], also if a link of another user leads root to a file that this user does not own;
-    /// [`SwitchError::NoFile`] for a folder, a device or a pipe.
+    /// [`SwitchError::Read`], also if looptax runs as root and another user's link leads to a file that the link's
+    /// owner does not own; [`SwitchError::NoFile`] for a folder, a device or a pipe.
     pub fn read(path: &Path) -> Result<Self, SwitchError> {
         let failed = |source| SwitchError::Read { path: path.to_owned(), source };
         let walked = Walk::following(Links::All).to(path).map_err(failed)?;
@@ -140,8 +139,8 @@ impl Original {
     }
 }
 
-/// Returns the name of the new file while the file is incomplete. A file with its own name is therefore always
-/// complete.
+/// Returns the name that a new file has while it is incomplete. A new file whose name does not end in `.part` is
+/// therefore complete.
 pub(crate) fn part_of(staged: &OsStr) -> OsString {
     let mut name = staged.to_owned();
     name.push(".part");

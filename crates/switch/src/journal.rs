@@ -201,7 +201,7 @@ impl End {
     }
 }
 
-/// A change that makes switches possible, and cannot be undone by putting files back only.
+/// A change that makes switches possible. To undo it, looptax has to do more than put files back.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "of", rename_all = "kebab-case")]
 pub enum Fix {
@@ -247,7 +247,7 @@ impl From<&Stat> for Identity {
 }
 
 impl Identity {
-    /// Returns a text for a file name that identifies the folder; no other folder gives the same text.
+    /// Returns a text that identifies the folder, for use in a file name. No other folder gives the same text.
     pub(crate) fn mark(self) -> String {
         format!("{:x}-{:x}", self.dev, self.ino)
     }
@@ -318,8 +318,8 @@ impl Journal {
     }
 }
 
-/// Takes the lock, and retries for a moment: a process that the last holder has just started also holds the lock until
-/// it executes its own program.
+/// Takes the lock. If the lock is held, retries for a moment: a process that the last holder has just started also
+/// holds the lock, until this process executes its own program.
 fn lock(file: &File) -> rustix::io::Result<()> {
     let take = || rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
     for _ in 0..LOCK_TRIES {

@@ -180,8 +180,8 @@ pub fn coming_back(kept: &Kept, id: &str) -> Result<Vec<ComingBack>, SwitchError
     Ok(back.into_iter().filter(|it| it.now != it.then).collect())
 }
 
-/// Opens a switch that was started earlier, to finish or undo it. First settles the files that a killed looptax left
-/// next to the switch's files.
+/// Opens a switch that was started earlier, to finish or undo it. First removes, or puts back, the files that a killed
+/// looptax left next to the switch's files.
 ///
 /// # Errors
 /// [`SwitchError::Unknown`], [`SwitchError::Busy`], `Unreadable` or `Journal`.

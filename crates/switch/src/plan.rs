@@ -450,8 +450,8 @@ impl Plan {
         numbered.map(|(it, number)| it.saved(number)).collect()
     }
 
-    /// Returns a burst for each socket to which connections move, each with `n` connections, or, if `n` is `None`, with
-    /// as many connections as the application was found to open at once.
+    /// Returns a burst for each socket to which connections move. Each burst has `n` connections. If `n` is `None`,
+    /// each burst has as many connections as the application was found to open at once.
     ///
     /// # Errors
     /// If that number is not known, or if there is no socket to connect to.

@@ -110,8 +110,8 @@ impl Lines {
         self.left_out.contains(&heading)
     }
 
-    /// Whether a table has left out this column, so that the column needs no explanation; also removes the column from
-    /// the list.
+    /// Whether a table has left out this column; an explanation of the column is then not needed. Also removes the
+    /// column from the list of columns that were left out.
     pub(super) fn take_left_out(&mut self, heading: &str) -> bool {
         let lacks = self.lacks(heading);
         self.left_out.retain(|it| *it != heading);

@@ -40,7 +40,7 @@ enum Basis {
     /// Connections that were closed; each counts as one request.
     Closed,
     Yardstick,
-    /// An assumed rate that is shown with a comparison, which does not count the requests of programs.
+    /// An assumed rate that is shown with a comparison. A comparison does not count the requests of programs.
     Say,
 }
 

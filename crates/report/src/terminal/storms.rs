@@ -10,7 +10,8 @@ use super::lines::Lines;
 use crate::format::Text;
 use crate::words::storms::smallest;
 
-/// Writes a row for each number of connections and arm, then the shortest sufficient queues.
+/// Writes a row for each number of connections and each arm. Then writes, for each number of connections, the shortest
+/// queue that is sufficient.
 pub(super) fn write(found: &Storms, lines: &mut Lines) {
     let text = lines.style.text();
     lines.heading(0, &heading(found, text));

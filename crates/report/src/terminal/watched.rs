@@ -26,7 +26,7 @@ const NARROWER: [Step; 10] = [
 /// From this percentage of overlapping requests on, a note explains that single requests cannot be distinguished.
 const MOST_OVERLAPPING_PCT: u64 = 1;
 
-/// Minimum wait of new connections for their server, in µs (p99), that gets a separate column.
+/// If new connections wait at least this long for their server (p99, in µs), the wait is shown in its column.
 const LEAST_WAIT_US: f64 = 1e3;
 
 /// Returns the text of `looptax watch`. Ends with a line break.

@@ -4,7 +4,7 @@ use looptax_model::record::{Arm, Comparison};
 
 use crate::format::Text;
 
-/// The word in an endpoint's text after which the program is named through which the arm passes.
+/// The word in an endpoint's text before the name of the program through which the arm passes.
 const THROUGH: &str = " through ";
 
 /// Returns a line for each arm that passes through another program or is encrypted.

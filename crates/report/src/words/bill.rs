@@ -5,8 +5,8 @@ use looptax_model::record::{Bill, BillStep, Comparison, Figure};
 use super::small_table::SmallTable;
 use crate::format::Text;
 
-/// Maximum share of the whole that may remain when all steps are subtracted; a remainder within the interval of the
-/// whole is also accepted.
+/// The maximum remainder when all steps are subtracted from the measured total, as a share of this total. A larger
+/// remainder is also accepted if it is within the interval of the total.
 const MOST_LEFT_OVER: f64 = 0.1;
 
 /// Returns the table of a comparison's bill, if the comparison has one.
@@ -70,7 +70,8 @@ fn part(step: &BillStep, text: Text) -> String {
     words.to_owned()
 }
 
-/// Returns the step that is part of no sum: the hop behind a pooler by itself.
+/// Returns a remark if the bill contains a step that is not part of the sum: the separate row of the hop behind a
+/// pooler.
 fn beside(bill: &Bill) -> &'static str {
     let is_alone = |step: &BillStep| (step.arm.as_str(), step.over.as_str()) == ("unix+tcp", "unix+unix");
     let has_sum = bill.steps.iter().any(|step| step.arm == "tcp+tcp");

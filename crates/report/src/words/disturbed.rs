@@ -5,7 +5,8 @@ use looptax_model::record::{Direction, Disturbance, SizeCause, Tax};
 
 use crate::format::{Text, counted};
 
-/// Minimum shares of all CPU time that are named, in percent. The larger share is named in any case.
+/// A share of the CPU time above this limit, in percent, is named. If neither share is above its limit, the share that
+/// is closer to its limit is named.
 const NAMED_STEAL_PCT: f64 = 1.0;
 const NAMED_FOREIGN_PCT: f64 = 5.0;
 
@@ -80,7 +81,7 @@ fn takers(it: &Disturbance) -> Vec<(&'static str, f64)> {
     let steal = (HYPERVISOR, it.steal_pct);
     let foreign = (OTHERS, it.foreign_pct);
     let is_stolen = it.steal_pct > NAMED_STEAL_PCT;
-    // If neither share is above its limit in the whole run, each share was above its limit in some windows of epochs.
+    // If neither share is above its limit in the whole run, a share was above its limit only in some windows of epochs.
     let is_steal_nearer = it.steal_pct / NAMED_STEAL_PCT > it.foreign_pct / NAMED_FOREIGN_PCT;
     if it.foreign_pct > NAMED_FOREIGN_PCT {
         [steal, foreign][usize::from(!is_stolen)..].to_vec()

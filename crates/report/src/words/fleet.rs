@@ -11,7 +11,8 @@ const MOST_CHARS: usize = 28;
 
 /// Number of characters of a name's keyed hash.
 const HASH_CHARS: usize = 12;
-/// Minimum difference between two clocks that is reported, in seconds: 10 minutes, more than any network takes.
+/// Minimum difference between two clocks that is reported, in seconds. It is 10 minutes, and no network delays a report
+/// that long.
 const CLOCKS_APART_S: u64 = 600;
 
 /// A list, and the text about it.

@@ -34,8 +34,8 @@ pub(crate) fn sentences(group: &Group, text: Text) -> Vec<String> {
     }
 }
 
-/// Returns a note if no client was seen, or if clients could not be seen; the measurement then applies only to some
-/// clients.
+/// Returns a note if looptax measured only the placement `split`, and saw no client or could not see clients. The
+/// measurement then applies only to clients on other cores than the server.
 fn unseen(group: &Group) -> Option<String> {
     let of = |placement| group.comparisons.iter().any(|it| it.placement.asked == placement);
     let is_split_alone = of(Placement::Split) && !of(Placement::Same) && group.looks.is_empty();

@@ -7,7 +7,7 @@ use super::own_client;
 use super::small_table::SmallTable;
 use crate::format::{GLUE, Text, counted};
 
-/// From this gain in percent on, a gain is printed as a factor.
+/// A gain of at least this many percent is printed as a factor.
 const TWICE_PCT: f64 = 100.0;
 
 /// A ranked table, with a sentence for each row.

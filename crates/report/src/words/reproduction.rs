@@ -13,7 +13,8 @@ use looptax_model::record::{
 use super::Tone;
 use crate::format::{GLUE, Text, amount, rate};
 
-/// The word before each further difference between the published and the measured run that may also be a cause.
+/// The word before a further difference between the published run and the measured run, if this difference may also be
+/// a cause.
 pub(crate) const ALSO: &str = "also";
 /// The word before a difference between the two runs if the figures agree.
 const NOTE: &str = "note";
@@ -48,7 +49,7 @@ pub(crate) struct PartStory {
 }
 
 impl PartStory {
-    /// Returns the existing tables below the claims: for each its caption, column titles and rows.
+    /// Returns the tables below the claims, each with its caption, column titles and rows. Leaves out empty tables.
     pub(crate) fn tables(&self) -> impl Iterator<Item = (&'static str, &'static [&'static str], &[Vec<String>])> {
         let all: [(_, &'static [&'static str], &[Vec<String>]); 3] = [
             ("Throughput over connections", &POINT_HEAD, &self.points),
@@ -164,7 +165,8 @@ fn story(part: &ReproductionPart, text: Text) -> PartStory {
     }
 }
 
-/// Returns the name of the step's run, or the file with its figures: for pages there is no run of `compare`.
+/// Returns the name of the step's run. For pages returns the file with their figures, because pages are not measured by
+/// a run of `compare`.
 fn left(step: &ReproductionStep, text: Text) -> String {
     let left = step.run.as_deref().or(step.path.as_deref());
     text.clean(left.unwrap_or("nothing was measured"))
@@ -254,8 +256,8 @@ fn measured(unit: ReproductionUnit, figure: &Figure, text: Text) -> String {
     format!("{shown} {} n={}", text.interval(it, end), it.n)
 }
 
-/// Whether a ratio, a percentage or a tax has an interval with two ends; if a tax has no upper end, its interval ends
-/// at 100 %.
+/// Whether a ratio, a percentage or a tax has an interval with two ends. If the upper end of a tax is not known, the
+/// interval ends at 100 %.
 fn is_bounded(it: &Estimate) -> bool {
     it.lo.is_some() && it.hi.is_some_and(|hi| (hi - 100.0).abs() > f64::EPSILON)
 }

@@ -10,7 +10,7 @@ use super::tone::Tone;
 use crate::format::{GLUE, Text, byte_rate, chosen_percent, rate};
 use crate::load;
 
-/// Minimum length of a slice that the user must have chosen, in ms: by default, slices of pinned placements are
+/// A slice that is at least this long, in ms, was chosen by the user: by default, slices of pinned placements are
 /// shorter.
 const CHOSEN_SLICE_MS: f64 = 200.0;
 
@@ -79,8 +79,8 @@ pub(crate) fn judged_words(judged: (Verdict, Option<Direction>), arm: &str, delt
     }
 }
 
-/// Returns the placement, with the length of slices if the user has chosen it, and with the load if requests are not
-/// sent as fast as the server replies.
+/// Returns the placement. Adds the load, if the run has one (a rate, a pause or new connections); otherwise adds the
+/// length of slices, if the user has chosen it.
 fn placement(comparison: &Comparison, text: Text) -> String {
     let name = comparison.placement.asked;
     match load::cell(&comparison.load, text) {

@@ -16,12 +16,12 @@ use crate::client;
 use crate::format::{GLUE, Text, chosen_percent, counted, rate, run_time};
 use crate::load;
 
-/// Limit in percentage points for the agreement of slices of two lengths: the whole interval of their difference must
-/// be within this limit on each side.
+/// Limit for the difference between the taxes of two lengths of slices, in percentage points. The taxes agree if the
+/// whole interval of the difference is within this limit on each side of zero.
 const SLICE_POINTS: f64 = 2.0;
 
-/// Minimum difference, in percentage points, between a tax with all stalls counted and the usual tax, for the two to be
-/// different results. The difference must also exceed `STALL_SHARE` of the tax: from this relative width on, an
+/// A tax with all stalls counted is a different result from the usual tax if the two differ by more than this, in
+/// percentage points. The difference must also exceed `STALL_SHARE` of the tax: from this relative width on, an
 /// interval is too wide for a figure.
 const STALL_POINTS: f64 = 5.0;
 const STALL_SHARE: f64 = 1.0 / 3.0;
@@ -273,7 +273,7 @@ fn figures(comparison: &Comparison, tax: &Tax, text: Text) -> String {
         let (time, unit) = each(us);
         format!("{time} per {unit}")
     });
-    // The CPU time of a program is also known if the CPU time of its server is not.
+    // The CPU time of a program is known even if the CPU time of its server is not known.
     let own = tax.cpu_us.client.known().filter(|_| is_of_program);
     let cpu = tax.cpu_us.both.known().or(own).map(|us| {
         let (time, unit) = each(us);

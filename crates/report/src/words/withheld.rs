@@ -91,7 +91,8 @@ fn more_time(it: &Withheld, n_counted: u64) -> String {
     format!("about {epochs} ({time}) may help (--fixed){same}")
 }
 
-/// Maximum time that is suggested for one verdict, in seconds. An estimate from the noise of few epochs is often years.
+/// Maximum time that is suggested for one verdict, in seconds. If the noise of only few epochs is known, the estimated
+/// time is often several years.
 const HOPELESS_S: f64 = 3600.0;
 
 fn why_invalid(it: &Withheld, text: Text) -> String {

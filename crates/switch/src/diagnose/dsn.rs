@@ -79,7 +79,8 @@ fn left_out(address: &Address) -> Option<String> {
     })
 }
 
-/// Returns the conditions that libpq has to enforce, but that a connection over a socket may not meet.
+/// Returns a note about the conditions that libpq has to enforce, because a connection over a socket might not meet
+/// them. `None` if the address has no such conditions.
 fn conditions(address: &Address) -> Option<String> {
     let all: Vec<String> = address.conditions.iter().map(|it| format!("`{}`", it.written)).collect();
     let what = || {

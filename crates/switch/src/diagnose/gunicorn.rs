@@ -1,6 +1,7 @@
 //! Reads the options and settings in Gunicorn's command line and file.
 //!
-//! The command line overrides the file. Called by the code that counts an application's workers, and by `stack`.
+//! A setting in the command line overrides the same setting in Gunicorn's file. Called by the code that counts an
+//! application's workers, and by `stack`.
 
 /// The environment variable in which Gunicorn reads options.
 pub(crate) const GUNICORN: &str = "GUNICORN_CMD_ARGS";

@@ -64,8 +64,8 @@ fn connected(to: &SocketName) -> Result<Option<i32>, Errno> {
     }
 }
 
-/// Describes the process that listens on the socket, if looptax sees that it does not listen on this port and that
-/// another process does. Returns `None` for a server in a container, because the container has its own ports and a
+/// Describes the process that listens on the socket, if looptax sees that this process does not listen on the port, and
+/// that another process does. Returns `None` for a server in a container, because the container has its own ports and a
 /// proxy listens on this port. Also returns `None` for init, because it listens on behalf of other programs.
 pub(crate) fn another(listener: &Listener, port: SocketAddr) -> Option<String> {
     let pid = listener.pid.filter(|it| *it != INIT)?;

@@ -92,8 +92,8 @@ impl<'a> Near<'a> {
         servers.find(|it| is_one(it) && listens_for(&it.endpoints, address, self.network))
     }
 
-    /// Returns the server to which this address leads, with the endpoints at which its clients connect, and whether
-    /// these are a container's proxy in place of the server's own ports.
+    /// Returns the server to which this address leads, with the endpoints at which its clients connect. Also returns
+    /// whether the ports of these endpoints belong to a container's proxy, and not to the server.
     pub(crate) fn server_as_seen(self, address: &Address) -> (Option<Server>, bool) {
         if let Some(own) = self.server(address).or_else(|| self.listener(address)) {
             return (Some(own.clone()), false);

@@ -125,7 +125,7 @@ impl AccountFix {
         self.statements.iter().map(text).collect()
     }
 
-    /// Returns the statements that would undo these statements, in their order, without hashes.
+    /// Returns the statements that would undo these statements, without hashes, in the order in which they would run.
     pub fn undo(&self) -> Vec<String> {
         let backwards = self.statements.iter().rev();
         backwards.flat_map(Prepared::shown_undo).collect()
@@ -205,7 +205,7 @@ impl Prepared {
     }
 }
 
-/// Returns the statements about an account and its TLS from the points which show that a login would fail. Each
+/// Returns statements about an account, its rights and its TLS, from the points that show that a login would fail. Each
 /// statement comes with a flag: whether it affects only the socket.
 fn statements(points: &[Point]) -> Vec<(&str, bool)> {
     let codes = [PointCode::AccountMissing, PointCode::RightsMissing, PointCode::AccountDemandsTls];

@@ -65,8 +65,8 @@ pub(super) fn identity(conversation: &mut Conversation) -> Result<String, FixErr
     view.map(|it| it.identity).map_err(|error| untold(with_causes(&error)))
 }
 
-/// Returns an error if the administrator's login leads to another server than the client's. The client logs in over
-/// TCP, because that works at present.
+/// Returns an error if the administrator's login and the client's login lead to different servers. Logs in as the
+/// client over TCP, because a login over TCP works at present.
 pub(super) fn refuse_another(admin: &mut Conversation, named: &Address, client: &Address) -> Result<(), FixError> {
     let other = |why: String| FixError::OtherServer { server: shown(named), why };
     let over_tcp = Address { socket: None, password: Some(password_of(client)), ..client.clone() };

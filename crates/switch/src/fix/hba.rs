@@ -215,8 +215,8 @@ fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
         .ok_or_else(|| failed("the server does not run"))
 }
 
-/// Returns an error for rules that the server would reject, according to the server's own report on the file at
-/// present.
+/// Has the server check the rules that are in the file at present. Returns an error if the server reports a mistake.
+/// Does nothing without an administrator's login.
 fn look_through(admin: Option<&Address>, path: &Path) -> Result<(), FixError> {
     let Some(admin) = admin else { return Ok(()) };
     refuse_errors(&mut log_in(admin)?, path)
@@ -233,7 +233,7 @@ fn refuse_errors(talk: &mut Conversation, path: &Path) -> Result<(), FixError> {
     }
 }
 
-/// Makes the server read its files, and waits until it has read them, if the server reports that.
+/// Makes the server read its files. With an administrator's login, also waits until the server has read them.
 fn reload(work: &mut Work, data: &Path, admin: Option<&Address>) -> Result<(), FixError> {
     let failed = |why: String| FixError::Reload { path: data.to_owned(), why };
     let Some(admin) = admin else {

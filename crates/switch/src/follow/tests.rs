@@ -1,4 +1,4 @@
-//! Tests with a folder that contains system files as they would be below `/`.
+//! Tests with a folder that replaces `/` and contains system files.
 
 #![allow(clippy::disallowed_methods, reason = "files of the test's own")]
 

@@ -1,5 +1,5 @@
-//! Decides whose connections belong to the application: connections of processes that were seen to use the server with
-//! the file's account, and of processes like these.
+//! Decides whose connections belong to the application. Its processes are those that were seen to use the server with
+//! the file's account, and processes with the same program, user and unit.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -49,7 +49,7 @@ pub struct Application {
     /// The titles of the application's processes, needed if no unit or container distinguishes them from other programs
     /// with the same interpreter and user.
     titles: BTreeSet<String>,
-    /// The user that the caller passed, for the case that no process of this user was seen.
+    /// The user that the caller passed. It is needed if no process of this user was seen.
     user: Option<u32>,
     /// The processes that have opened the application's file since looptax wrote it; `None` if looptax cannot observe
     /// this.
@@ -124,8 +124,8 @@ impl Application {
         self.titles.insert(title(process));
     }
 
-    /// Adds the workers of the processes that were added, and the workers of their master process. If a process like
-    /// these runs separately, it belongs to another application.
+    /// Adds the workers of the processes that were added, and the workers of their master process. Another process with
+    /// the same program and user belongs to another application, unless it is in the same unit or container.
     pub fn know_the_others(&mut self) {
         let known: Vec<Process> = { self.pids.iter() }.filter_map(|pid| process(*pid)).collect();
         let mut family = Vec::new();
@@ -267,8 +267,8 @@ impl Application {
         names.join(", ") + &more
     }
 
-    /// Returns a running process of the application, to find out its environment and rights; a process that uses the
-    /// server, if there still is one.
+    /// Returns a running process of the application, from which the caller finds out the application's environment and
+    /// rights. Prefers a process that uses the server.
     pub fn example(&self) -> Option<Process> {
         let running = |pids: &BTreeSet<u32>| -> Vec<Process> { pids.iter().filter_map(|pid| process(*pid)).collect() };
         let all = running(&self.pids);
@@ -302,7 +302,8 @@ fn title(process: &Process) -> String {
     words.chars().filter(|it| !it.is_ascii_digit()).collect()
 }
 
-/// Whether one process is the other's child, or both have the same parent, and all of them run the same program.
+/// Whether two processes run the same program, and either one is the other's child, or both are children of a third
+/// process that runs this program too.
 fn is_family(one: &Process, other: &Process) -> bool {
     let is_same_program = one.program.is_some() && one.program == other.program;
     if one.parent == other.pid || other.parent == one.pid {

@@ -1,5 +1,5 @@
-//! Counts requests by client and server with the kernel, if looptax has the right to. The kernel counts even the
-//! shortest connection.
+//! Has the kernel count requests by client and server, if looptax has the rights that this needs. The kernel counts
+//! even the shortest connection.
 
 use std::collections::BTreeMap;
 

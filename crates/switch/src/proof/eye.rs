@@ -51,7 +51,7 @@ impl Eye {
             Ok(conversation) => self.over_socket = Some(conversation),
             Err(why) => return Some(why),
         }
-        // Without a list of sessions, what the kernel shows of the application has to be enough.
+        // If the server does not list sessions, looptax has only the kernel's facts about the application.
         (!lists_sessions(address.protocol)).then(|| "the server does not list its connections".to_owned())
     }
 

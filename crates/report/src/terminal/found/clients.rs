@@ -22,7 +22,7 @@ const NARROWER: [Step; 5] = [
     Step::Cut("client", 20),
 ];
 
-/// A client, with what is known about the server's end of its connections.
+/// A client, and the known facts about the other end of the client's connections.
 #[derive(Debug, Clone)]
 struct Row {
     client: FoundClient,
@@ -42,8 +42,8 @@ pub(super) struct Clients {
     on_socket: Sort,
 }
 
-/// The clients of one group, both as single processes and combined: similar processes, such as the workers of a web
-/// server, become one row.
+/// The clients of one group, in two forms. In `each` every process has its own row; in `together` similar processes,
+/// such as the workers of a web server, share a row.
 #[derive(Debug)]
 struct Sort {
     each: Vec<Row>,
@@ -81,7 +81,8 @@ impl Clients {
         }
     }
 
-    /// Returns the client with the largest loss, except looptax itself, whose requests end with its run.
+    /// Returns the client with the largest loss. Leaves out looptax itself, because looptax sends requests only while
+    /// it runs.
     pub(super) fn most_costly(&self) -> Option<&FoundPeer> {
         let others = self.paying.each.iter().map(|it| &it.client.peer);
         others.filter(|it| it.program.as_deref() != Some("looptax")).find(|it| it.pid.is_some())
@@ -147,7 +148,8 @@ fn end(listener: &FoundListener, may_be: Option<&str>, text: Text) -> String {
     format!("{}{}{}", shown(&listener.address, text), user.unwrap_or_default(), may_be.unwrap_or_default())
 }
 
-/// Returns rows, each of which combines all processes of a program that reach the same server over the same transport.
+/// Combines processes of the same program into one row if they reach the same server over the same transport. Returns
+/// the rows.
 fn together(clients: &[Row]) -> Vec<Row> {
     let mut groups: Vec<(Row, usize)> = Vec::new();
     for row in clients {
@@ -184,8 +186,8 @@ fn is_alike(one: &Row, other: &Row) -> bool {
     traits(one) == traits(other)
 }
 
-/// Adds a client to a group. All costs are rates times the same figure, so the ends of their intervals can be added as
-/// well.
+/// Adds a client to a group. All these costs are rates multiplied by the same figure, so the ends of their intervals
+/// can be added too.
 fn add(group: &mut FoundClient, client: &FoundClient) {
     group.peer.n_connections += client.peer.n_connections;
     let sum = |one: Option<f64>, other: Option<f64>| Some(one? + other?);
@@ -246,7 +248,7 @@ fn transport(client: &FoundClient, text: Text) -> String {
     format!("{}{tls}{}{}", client.peer.way, via.unwrap_or_default(), onward.unwrap_or_default())
 }
 
-/// Minimum share of a core that is shown, in percent; for a lower share all shown digits would be zero.
+/// A share of a core below this limit, in percent, is not printed as a figure: all its printed digits would be zero.
 const LEAST_SHOWN_PCT: f64 = 0.05;
 
 /// Formats a cost in percent of a core, `13.3 [12.0, 14.9]`: ten milliseconds per second are one percent.

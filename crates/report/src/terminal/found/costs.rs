@@ -90,7 +90,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
     }
 }
 
-/// Returns the kinds of server whose clients go through a proxy, each with the program of the proxy.
+/// Returns the kinds of server that clients reach through a proxy, each with the name of the proxy's program.
 fn priced_without_proxy(found: &Found) -> BTreeSet<(&str, &str)> {
     let priced = found.clients.iter().filter(|it| it.peer.way.is_tcp() && !it.cost_from.is_empty());
     let through = priced.filter_map(|client| {

@@ -73,8 +73,8 @@ impl Most {
                 if fits(most) {
                     return most;
                 }
-                // Either all hops of a chain are printed or none: the chain's own line shows more than some of its
-                // hops.
+                // Either all hops of a chain are printed or none: the chain's own line tells the reader more than a few
+                // of its hops would.
                 let is_hops = matches!(part, Part::Hops);
                 most.0[part as usize] = if is_hops { 0 } else { most.of(part) - 1 };
             }

@@ -4,8 +4,8 @@ use looptax_model::record::{Note, NoteCode};
 
 use crate::format::Text;
 
-/// Minimum number of words at the beginning or at the end that notes must have in common to be merged into one
-/// sentence.
+/// Notes are merged into one sentence only if they have at least this many words in common, at the beginning or at the
+/// end.
 const LEAST_SHARED: usize = 3;
 
 /// Returns the notes. Notes with the same next step are next to each other, and notes with the same sentence become one
@@ -79,8 +79,8 @@ fn one(whats: &[&str], most_names: usize) -> Option<String> {
         before = before.min(n_equal(first.iter(), other.iter()));
         after = after.min(n_equal(first.iter().rev(), other.iter().rev()));
     }
-    // Fewer common words at the beginning, or at the end, do not count as common: the same program name before
-    // different numbers is part of the names.
+    // A number of common words below the minimum counts as zero. For example, the same program name before different
+    // numbers is part of the names.
     let [before, after] = [before, after].map(|it| if it < LEAST_SHARED { 0 } else { it });
     if before.max(after) < LEAST_SHARED {
         return None;

@@ -78,12 +78,13 @@ struct Room {
     lines: usize,
 }
 
-/// Writes a server's addresses next to each other as long as there is space; the number of other addresses is added to
-/// `n_left_out`.
+/// Writes as many of a server's addresses as there is space for, next to each other. Adds the number of the other
+/// addresses to `n_left_out`.
 fn short_rows(server: &FoundServer, room: Room, n_left_out: &mut usize, text: Text) -> Vec<Vec<String>> {
     let mut packed: Vec<String> = Vec::new();
     let mut n_more = 0;
-    // For each transport, one address is moved to the beginning, because these two addresses tell the most.
+    // The first address over TCP and the first address over the socket are moved to the beginning, because these two
+    // addresses tell the reader most.
     let first_of = |is_tcp| server.endpoints.iter().position(|it| (it.transport == EndpointTransport::Tcp) == is_tcp);
     let firsts = [first_of(true), first_of(false)];
     let mut endpoints: Vec<(usize, &FoundEndpoint)> = server.endpoints.iter().enumerate().collect();
@@ -182,7 +183,8 @@ pub(super) fn may_be(listener: &FoundListener, found: &Found, text: Text) -> Opt
     }
 }
 
-/// Returns the server's container or unit, or at least that its 127.0.0.1 is not this machine's.
+/// Returns the server's container or unit. If that is not known, but the server is in another network, returns the
+/// network.
 fn place(server: &FoundServer, text: Text) -> String {
     match (&server.home, &server.network) {
         (Some(home), _) => shown(home, text),

@@ -355,8 +355,8 @@ fn look_at_the_socket(
     }
 }
 
-/// Returns a point if `localhost` means the socket, the client therefore ignores the port, and the server on that port
-/// is not the server on the socket.
+/// Returns a point about a port that the client ignores: `localhost` means the socket, and the server on that port is
+/// not the server on the socket.
 fn port_ignored(socket: &SocketOf, address: &Address, around: Around<'_>) -> Option<Point> {
     // looptax's lists of servers are of its own network namespace.
     if !socket.is_guess || around.client.other_network().is_some() {
@@ -460,13 +460,14 @@ pub(super) fn explain_mask(change: &mut Change) {
     }
 }
 
-/// Whether the last point is about an unknown listener, so that looptax knows no socket of that listener.
+/// Whether the last point is about an unknown listener. looptax then knows no socket of that listener.
 fn is_unknown(points: &[Point]) -> bool {
     let last = points.last();
     last.is_some_and(|it| it.code == PointCode::ListenerUnknown)
 }
 
-/// Returns why looptax tries no login. A password in `LOOPTAX_PASSWORD` is meant for this login.
+/// Returns the reason why looptax does not try a login. If the address has a user and `LOOPTAX_PASSWORD` is set,
+/// looptax tries the login with that password.
 fn no_login(found: &Found, address: &Address) -> Option<String> {
     let Credentials::Unknown(why) = &found.credentials else {
         return None;

@@ -24,7 +24,8 @@ pub(super) struct Offered {
 impl Offered {
     pub(super) fn of(&self, found: &Found) -> Option<&str> {
         let of_line = found.line.and_then(|it| self.each.get(&it));
-        // looptax reads a file by container or as a whole, and may recognise an image's kind only in one of these cases.
+        // looptax reads a file either container by container or as a whole. It may recognise the kind of server in an
+        // image in only one of these two cases.
         let own = of_line.and_then(|it| it.get(found.kind).or_else(|| it.values().next().filter(|_| it.len() == 1)));
         own.unwrap_or(&self.others).as_deref()
     }

@@ -1,8 +1,8 @@
 //! Follows the path to the socket as the client would, in a child process that has the client's rights and view of
 //! folders.
 //!
-//! looptax tries the path instead of reading permission bits: access lists, capabilities and security modules also
-//! decide about the kernel's answer. The child has one thread, because rights and views belong to threads.
+//! looptax tries the path instead of reading permission bits, because the kernel's answer also depends on access lists,
+//! capabilities and security modules. The child has one thread, because rights and views belong to threads.
 
 use std::io;
 use std::os::fd::AsFd;

@@ -59,7 +59,8 @@ fn place(file: &OwnedFd) -> String {
     format!("/proc/self/fd/{}", file.as_raw_fd())
 }
 
-/// Returns the name of an abstract socket, in which people write `@` for the first byte, a zero.
+/// Returns the name of an abstract socket, without its first byte, from a path that begins with `@`. The first byte of
+/// the name is zero, and people write `@` for it.
 pub(super) fn abstract_name(path: &Path) -> Option<&[u8]> {
     path.as_os_str().as_bytes().strip_prefix(b"@")
 }

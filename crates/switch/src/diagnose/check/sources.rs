@@ -139,8 +139,9 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
     looked((path, path), &bytes, manner, Files::Ours)
 }
 
-/// Returns the connections of `config/database.php` that depend on variables of this Laravel `.env`, for kinds of
-/// servers for which an edit of the `.env` is not enough. These connections replace those of the `.env`.
+/// Returns connections of `config/database.php` that depend on variables of this Laravel `.env`. A connection is
+/// included only if an edit of the `.env` is not enough for its kind of server. It then replaces the connections of the
+/// `.env` to this kind of server.
 pub(super) fn laravel(dotenv: &Path, of_dotenv: &mut Looked) -> Option<Looked> {
     let is_dotenv = dotenv.file_name().is_some_and(|it| it == ".env");
     let root = dotenv.parent().filter(|_| is_dotenv && of_dotenv.neighbours.iter().any(|it| it == "artisan"))?;
@@ -440,7 +441,7 @@ fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
 
-/// Returns the servers to which a process is connected over TCP, as addresses without a user.
+/// Returns the addresses of the servers to which a process is connected over TCP. The addresses contain no user.
 pub(super) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
     let mut found: Vec<Address> = Vec::new();
     let own = { survey.clients.iter() }.filter(|it| it.peer.way.is_tcp() && it.peer.is_of(pid));

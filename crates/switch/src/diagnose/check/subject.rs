@@ -220,9 +220,9 @@ impl Sources {
         Ok((answers, is_written))
     }
 
-    /// Returns the TCP destinations of the connections in a file's text, each with the connection's index. Only
-    /// destinations where a known server listens count: looptax looks there for the clients of an account. Contacts no
-    /// server.
+    /// Returns the TCP destinations of the connections in a file's text, each with the connection's index. Leaves out
+    /// destinations at which no known server listens, because looptax searches the destinations for the clients of an
+    /// account. Contacts no server.
     ///
     /// # Errors
     /// If the process's environment cannot be read, or if there is no application with the given name.

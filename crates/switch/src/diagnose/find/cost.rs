@@ -67,8 +67,8 @@ pub fn why_none(record: &Record) -> String {
     }
 }
 
-/// Returns the newest cost of each kind of server in these records, which are in order from the newest. An undecided
-/// run counts only if there is no other run. A missing record, and a record that is too large, are skipped.
+/// Returns the newest cost of each kind of server in these records, which are sorted from the newest to the oldest. An
+/// undecided run counts only if there is no other run. A missing record, and a record that is too large, are skipped.
 pub fn from_newest(records: &[PathBuf]) -> Vec<CostSource> {
     let mut found: Vec<CostSource> = Vec::new();
     let is_small = |path: &&PathBuf| {
@@ -136,8 +136,9 @@ fn asked_in(comparison: &Comparison, tax: &Tax) -> Option<Asked> {
     asked(&comparison.target, &tax.baseline, &tax.arm)
 }
 
-/// Returns the kinds of the server and of the pooler in front of it, if any. The requests must use TCP (plain or
-/// encrypted) in one arm and the plain socket in the other, with no other difference; `None` for other pairs of arms.
+/// Returns the kind of the server, and the kind of the pooler in front of it if there is one. The two arms may differ
+/// only in the transport of the requests: TCP (plain or encrypted) in one arm, and the plain socket in the other.
+/// `None` for other pairs of arms.
 fn asked(target: &Target, baseline: &str, arm: &str) -> Option<Asked> {
     let kind = kind_of(target);
     let (socket, tcp): (Arm, Arm) = (baseline.parse().ok()?, arm.parse().ok()?);

@@ -8,9 +8,9 @@ use looptax_host::discover::{Service, Survey};
 use super::counts::Counts;
 use super::paths::{Path, is_application};
 
-/// Returns the pids of servers to which an application of this chain may have sent requests: connections to the server
-/// were opened and closed, their client was not visible, and the counts do not rule out that the application opened
-/// them.
+/// Returns the pids of servers to which an application of this chain may have sent requests. Connections to such a
+/// server were opened and closed, the client of these connections was not visible, and the counts do not rule out that
+/// the application opened them.
 pub(super) fn may_miss(survey: &Survey, path: &Path, counts: Option<&Counts<'_>>) -> Vec<u32> {
     let applications = applications(survey, path);
     let pids: Vec<u32> = applications.iter().map(|it| it.process.pid).collect();

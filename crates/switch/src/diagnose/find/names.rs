@@ -1,8 +1,9 @@
 //! Finds names of users, groups and containers.
 //!
-//! A process with another root folder has its own names. looptax reads them from that folder's `/etc/passwd` and
-//! `/etc/group`, if the process's user may read these files. A process in another user namespace also has its own
-//! numbers, and its user chose the names, so looptax also prints this machine's name for the account.
+//! A process with another root folder has its own names for users and groups. looptax reads these names from that
+//! folder's `/etc/passwd` and `/etc/group`, if the process's user may read these files. A process in another user
+//! namespace also has its own numbers for users and groups. The process's user chose the names, so looptax also prints
+//! this machine's name for the account.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -56,7 +57,8 @@ impl Names {
         self.user(process.uid, Some(process))
     }
 
-    /// Returns the name of a user, as the process `of` calls the user; without a process, as this machine does.
+    /// Returns the name that a user has for the process `of`; without a process, the name that the user has on this
+    /// machine.
     pub(super) fn user(&self, uid: u32, of: Option<&Process>) -> String {
         self.named(uid, of, |it| &it.users, 0)
     }

@@ -210,7 +210,8 @@ fn hidden(client_idx: usize, path: &Path, why: Hiding, survey: &Survey) -> (Note
     )
 }
 
-/// Returns the path of a server's file for a client that has looptax's own mounts, if one of these mounts contains it.
+/// Returns the path of a server's file in looptax's mounts, if one of these mounts contains the file. `None` if the
+/// client's mounts are not the same as looptax's.
 fn shared_path(client: &Process, server: &Process, path: &Path) -> Option<PathBuf> {
     let own = process(std::process::id())?;
     path_here(server, path).filter(|_| client.mounts.is_some() && client.mounts == own.mounts)

@@ -77,7 +77,7 @@ impl<'a> Graph<'a> {
         passing.map(|(first, _)| Path { first, links: Vec::new() })
     }
 
-    /// Finds one chain per upstream; each chain passes only web servers and proxies before its upstream.
+    /// Finds one chain per upstream. Before its upstream, each chain contains only web servers and proxies.
     fn parted(&self, first: usize, from: usize, way: &mut Vec<usize>, found: &mut Vec<Path>) {
         for link in self.links_of(from) {
             if found.len() >= MOST_CHAINS {

@@ -88,9 +88,10 @@ pub(super) struct Asked<'a> {
 }
 
 /// Returns the index of the cost that fits these requests: the cost for this kind of client, else for any client of
-/// this kind of server, else for every kind of server. Costs over kept connections and costs with one connection per
-/// request are never used for each other. Encrypted requests get the cost of plain TCP if the cost of TLS was not
-/// measured; plain requests never get the cost of TLS.
+/// this kind of server, else for every kind of server. For requests over kept connections, only a cost over kept
+/// connections fits; for requests that each have their own connection, only a cost with one connection per request
+/// fits. Encrypted requests get the cost of plain TCP if the cost of TLS was not measured; plain requests never get the
+/// cost of TLS.
 pub(super) fn source_of(asked: Asked<'_>, sources: &[CostSource]) -> Option<usize> {
     let of = |kind: Option<&str>, client_kind: Option<&str>, is_sealed: bool| {
         let is_it = |it: &CostSource| {

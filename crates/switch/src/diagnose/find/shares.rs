@@ -8,7 +8,7 @@ use looptax_model::record::{Estimate, Figure, FoundHop};
 
 use super::paths::Path;
 
-/// The maximum number of servers that are followed back from a shared hop.
+/// The maximum number of servers that looptax follows from a shared hop back towards the beginning of a chain.
 const MOST_STEPS: u32 = 16;
 
 /// The graph of services, the chains, and the rates of the links.

@@ -211,8 +211,8 @@ impl Hop {
         }
     }
 
-    /// Adds counts to the snapshot that lasted `over`. Snapshots in `before` without counts for this hop become empty
-    /// entries.
+    /// Adds counts to the present snapshot, which lasted `over`. `before` contains the lengths of the earlier
+    /// snapshots. For each earlier snapshot without counts for this hop, adds an empty entry.
     fn keep_look(&mut self, counts: &Counts, over: Duration, before: &[Duration]) {
         self.miss_looks(before);
         if self.looks.len() == before.len() {

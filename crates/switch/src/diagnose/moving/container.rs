@@ -1,7 +1,7 @@
 //! Finds the socket of a server in a container for a port that the container publishes.
 //!
-//! The socket counts only if looptax also sees its folder, and if the file in that folder is the same file on which the
-//! server listens. In all other cases the port stays on TCP.
+//! The socket counts only if its folder is visible to looptax too, and if the file in that folder is the same file on
+//! which the server listens. In all other cases the port stays on TCP.
 
 use looptax_host::discover::{Endpoint, NamespaceId, Place, Published, Server, SocketFile};
 use looptax_redirect::SocketName;

@@ -1,7 +1,8 @@
-//! Tries the connections that looptax knows the program will make, over both transports, before the program starts.
+//! Before the program starts, tries some of its connections over both transports: those of which looptax knows that the
+//! program will make them.
 //!
-//! looptax knows them from `--login`, and from URLs with a user in the program's arguments and environment. Each
-//! connection is checked as by `looptax check`.
+//! looptax finds these connections in `--login`, and in URLs with a user in the program's arguments and environment.
+//! Each connection is checked as by `looptax check`.
 
 use looptax_host::discover::Server;
 use looptax_model::dsn::{Address, Protocol};
@@ -93,7 +94,7 @@ pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -
             Some(login) if has_password(address) => {
                 return Ok(Verdict::Fails(format!("{who}{}", login.what)));
             }
-            // looptax has to report to the person who passed this login that it failed.
+            // A person passed this login with `--login`, so looptax has to report that the login failed.
             Some(login) if idx < args.login.len() => {
                 return Ok(Verdict::Fails(format!("{who}{}{NO_PASSWORD}", login.what)));
             }
@@ -166,8 +167,8 @@ fn addresses(args: &Wanted<'_>) -> Result<Vec<Address>, Failure> {
     Ok(found)
 }
 
-/// Returns the address in an argument that is a URL, or that has a URL after an equals sign, if the URL contains a
-/// user.
+/// Returns the address in an argument's URL, if the URL contains a user and no socket. The argument is the URL itself,
+/// or contains the URL after another character, such as an equals sign.
 fn spelled(word: &str) -> Option<Address> {
     let scheme_end = word.find("://")?;
     let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+-.:".contains(c);

@@ -89,10 +89,10 @@ fn of_web(pair: &Candidate) -> String {
     )
 }
 
-/// Decides whether a pair is moved. The program's known connections are considered before possible obstacles. But a
-/// working connection proves nothing about other connections, which the server's rules may treat differently. If the
-/// rules may treat them differently, the pair is moved only if a person passed the working connection and the socket
-/// admits no account that TCP refuses.
+/// Decides whether a pair is moved. Considers the program's known connections first, and then possible obstacles. If
+/// the server's rules may treat other connections differently, a known connection that works shows nothing about them.
+/// In this case the pair is moved only if a person passed the known connection and the socket admits no account that
+/// TCP refuses.
 fn settle(pair: &mut Candidate, server: &Server, is_direct: bool, known: Verdict, require_login: bool) {
     pair.demands = obstacles::demands(server.kind);
     let is_named = matches!(known, Verdict::Works { is_told: true, .. });

@@ -23,15 +23,15 @@ const MOST_HOSTS_BYTES: u64 = 1 << 20;
 /// The time limit for an answer. A server on this machine answers immediately.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// A setting by which a program demands TLS, written only with letters and digits, and the values of the setting that
-/// do not demand TLS. PostgreSQL refuses TLS on its socket. With other servers, a program may demand TLS for a reason
-/// that looptax does not know.
+/// A setting by which a program demands TLS, and the values of the setting that do not demand TLS. The setting's name
+/// contains only letters and digits, and in some cases a `?` or `&` before them. PostgreSQL refuses TLS on its socket.
+/// With other servers, a program may demand TLS for a reason that looptax does not know.
 type Said = (&'static str, &'static [&'static str]);
 
 const FALSE: &[&str] = &["false", "off", "no", "0"];
 
-/// Settings besides those in libpq's [`PARAMETERS`]: of libpq itself, of drivers with the same names of settings
-/// (`PGSSLMODE` also ends in `sslmode`), of pgjdbc, asyncpg and node-postgres.
+/// Settings that are not in libpq's [`PARAMETERS`]. They are settings of libpq, pgjdbc, asyncpg and node-postgres, and
+/// of drivers whose settings have the same names as libpq's (`PGSSLMODE` also ends in `sslmode`).
 const OF_POSTGRES: &[Said] = &[
     ("sslmode", &["disable", "allow", "prefer"]),
     ("requiressl", FALSE),
@@ -43,8 +43,8 @@ const OF_POSTGRES: &[Said] = &[
     ("sslrejectunauthorized", &[]),
 ];
 
-/// Settings of Connector/J, of MariaDB's driver, of the command-line clients (whose options may be shortened), and of
-/// go-sql-driver, whose setting `tls` is too short to be recognised without the character before it.
+/// Settings of Connector/J, of MariaDB's driver, of go-sql-driver, and of the command-line clients, whose options may
+/// be shortened. go-sql-driver's setting `tls` is too short to be recognised without the character before it.
 const OF_MYSQL: &[Said] = &[
     ("sslmode", &["disable", "prefer"]),
     ("sslmrequire", &[]),
@@ -79,7 +79,8 @@ pub(super) fn demands(kind: Kind) -> Vec<Demand> {
     all.iter().map(|(words, harmless)| demand((*words).to_owned(), harmless)).chain(of_libpq).collect()
 }
 
-/// Returns the reason why the port's protocol differs from the socket's, if it differs.
+/// For a server with Redis's protocol: returns the reason to leave the port on TCP, if the port's answer to a PING
+/// shows a reason. `None` for other servers.
 pub(super) fn of_port(pair: &Candidate, server: &Server) -> Option<String> {
     let first = *pair.from.first()?;
     if server.kind.protocol() != Some(Protocol::Redis) {
@@ -107,7 +108,8 @@ fn first_answer(address: SocketAddr) -> std::io::Result<[u8; 7]> {
 /// The findings about logins over the socket, from reading the server's settings and rules only.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Logins {
-    /// Logins end as over TCP. The text describes what may have changed since looptax read it.
+    /// A login over the socket has the same result as a login over TCP. The text, if there is one, warns that the
+    /// server may still use older rules than those in its file.
     Same(Option<String>),
     /// Logins may end differently: the reason, and whether the socket may admit an account that TCP refuses.
     Differ { why: String, gets_more: bool },
@@ -147,7 +149,7 @@ pub(super) const OPEN: &str = "looptax does not know the account: on the socket 
                                other rights, or need no password for it. Pass --login DSN to try the login; \
                                --require-login leaves the port on TCP";
 
-/// Returns the result for a case that looptax cannot rule out; the case counts as true.
+/// Returns the result for a socket that admits, or may admit, an account that TCP refuses.
 fn gets_more(why: impl std::fmt::Display) -> Logins {
     Logins::Differ { why: format!("{why}; {ONLY_MAP}"), gets_more: true }
 }
@@ -186,7 +188,8 @@ fn rules(pair: &Candidate, server: &Server, is_direct: bool) -> Logins {
     }
 }
 
-/// Whether the server's machine resolves this address to the name `localhost`: the first name in its hosts file counts.
+/// Whether the server resolves this address to the name `localhost`. Only the first name of the address in the server's
+/// `/etc/hosts` counts.
 ///
 /// # Source
 /// hosts(5); PostgreSQL, src/backend/libpq/hba.c, `check_hostname`.

@@ -1,8 +1,8 @@
 //! Finds and reads a PostgreSQL server's `pg_hba.conf`.
 //!
-//! The file's path is a setting: it is on the command line, in the configuration file, or in a file that the
-//! configuration file includes. By default the file is in the data folder with which the server was started. A path
-//! that looptax cannot follow counts as a missing file.
+//! The path of `pg_hba.conf` is a setting: it is on the command line, in the configuration file, or in a file that the
+//! configuration file includes. By default `pg_hba.conf` is in the data folder with which the server was started. A
+//! path that looptax cannot follow counts as a missing file.
 //!
 //! # Source
 //! postgresql.org/docs/current/runtime-config-file-locations.html, config-setting.html, app-postgres.html.
@@ -87,7 +87,8 @@ fn place(process: &Process, view: &View) -> Option<PathBuf> {
     }
     match found.map(PathBuf::from) {
         None => Some(folder.join("pg_hba.conf")),
-        // A relative path starts at the folder in which the server was started, which looptax cannot find out any more.
+        // A relative path starts at the folder in which the server was started. looptax can no longer find out which
+        // folder that was.
         Some(path) => path.is_absolute().then_some(path),
     }
 }

@@ -74,7 +74,8 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     }
     let (tcp, unix) = both(|| identity(&mut over_tcp), || identity(&mut over_unix));
     let mut points = vec![match listens_on_both(sides) {
-        // The login may not have the right to ask, for example because of an access list of Redis.
+        // The account may not have the right to query the server's identity, for example because of an access list of
+        // Redis.
         Some(point) if tcp.is_none() || unix.is_none() => point,
         _ => check::same_server(tcp.as_deref(), unix.as_deref(), &how),
     }];
@@ -410,8 +411,9 @@ fn identity(opened: &mut Opened) -> Option<String> {
     match conversation.server_view(&[id]) {
         Ok(view) => Some(view.identity),
         Err(error) => {
-            // A server that withholds facts has not given a wrong answer, whether it withholds them from all accounts
-            // or only from this one. For MySQL and PostgreSQL the points about the account report its refusals.
+            // A server that withholds facts has not given a wrong answer. It may withhold the facts from all accounts
+            // or only from this account. For MySQL and PostgreSQL the points about the account report the server's
+            // refusals.
             let is_told_below = matches!(conversation.protocol(), Protocol::Mysql | Protocol::Postgres);
             let is_refused = error.refusal().is_some() && is_told_below;
             if !error.is_untold() && !is_refused {

@@ -83,7 +83,7 @@ fn is_account(text: &str) -> bool {
 }
 
 /// Whether a line belongs to the output of `SHOW GRANTS`. Besides grants, MariaDB also shows the role that each login
-/// gets, and MySQL shows exceptions from a grant.
+/// gets, and MySQL shows exceptions to a grant.
 fn is_grant(line: &str) -> bool {
     ["GRANT ", "REVOKE ", "SET DEFAULT ROLE "].iter().any(|it| line.starts_with(it))
 }

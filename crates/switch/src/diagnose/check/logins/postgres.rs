@@ -31,8 +31,8 @@ pub(super) fn rules_unasked(sides: &Sides<'_>, user: &str) -> Point {
     rules(sides, user, None).0
 }
 
-/// If looptax can read the file, returns a point about the rules that decide the login, and a line that admits over the
-/// socket the same logins as over TCP.
+/// If looptax can read the file, returns a point about the rules that decide the login. Also returns a line for the
+/// socket, which admits the same logins over the socket as the rules admit over TCP.
 fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, SocketLine) {
     let database = sides.address.database.as_deref().unwrap_or(user);
     let file = sides.server.and_then(hba_file);
@@ -58,8 +58,8 @@ fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, 
     (point, line)
 }
 
-/// Resolves what the file leaves open, with statements that any role may run. If the server does not answer a
-/// statement, the question behind the statement stays open.
+/// Answers the questions that the file leaves open, by statements that any role may run. If the server does not answer
+/// a statement, the question stays open.
 fn settle(hba: &mut Hba, user: &str, database: &str, opened: &mut Opened) {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let of_user = quoted(user);

@@ -48,7 +48,7 @@ pub(in crate::diagnose::check) struct Opened {
 }
 
 impl Opened {
-    /// If the listener is not a server of this kind, adds the reason for the failed login to the unfit answers.
+    /// If the listener is not a server of this kind, adds the reason for the failed login to `unfit`.
     pub(in crate::diagnose::check) fn keep_unfit_login(&mut self) {
         let why = self.conversation.as_ref().err();
         let unfit = why.filter(|it| it.is_unfit).map(|it| it.words.clone());

@@ -160,8 +160,8 @@ fn encrypted_requests_have_the_price_of_tls_and_without_one_that_of_plain_tcp() 
     assert_eq!([false, true].map(|it| source_of(asked(it), &both[1..])), [None, Some(0)]);
 }
 
-/// For two programs at one pooler, with these rates (`None` for a program over the socket), returns the share of the
-/// pooler's 100 requests per second that each program is charged.
+/// Returns, for each of two programs, its share of the 100 requests per second that one pooler sends. `rates` are the
+/// programs' own rates; `None` for a program over the socket.
 fn parts_of(rates: [Option<f64>; 2]) -> [Option<f64>; 2] {
     let kinds = [Kind::Pgbouncer, Kind::Postgres];
     let survey = survey(&kinds, &["ruby", "idle"], &[(2, 0), (3, 0), (0, 1)]);
