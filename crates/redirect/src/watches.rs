@@ -148,8 +148,8 @@ pub(crate) fn renew(
 }
 
 /// Returns the watches `now`, but undoes all changes except those that calls of the program have made. If a watch is
-/// still silent, or if it is a one-shot watch that has had its event, its state is taken from `before`: a one-shot watch
-/// ends with the old file's hang-up, and begins again on the other file.
+/// still silent, or if it is a one-shot watch that has had its event, its state is taken from `before`: a one-shot
+/// watch ends with the old file's hang-up, and begins again on the other file.
 pub(crate) fn as_called(before: &[Watch], mut now: Vec<Watch>) -> Vec<Watch> {
     for it in &mut now {
         let is_as_before = |old: &&Watch| old.is_at(it) && (it.is_over() || old.begins_as(it));

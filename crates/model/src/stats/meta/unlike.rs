@@ -23,8 +23,8 @@ const ALPHA: f64 = 0.05;
 /// O(k²) steps of [`pool`] for k hosts; k is at most 300.
 ///
 /// # Source
-/// Externally studentized residuals: Viechtbauer and Cheung, Outlier and influence diagnostics for meta-analysis, Research
-/// Synthesis Methods 1 (2010) 112-125.
+/// Externally studentized residuals: Viechtbauer and Cheung, Outlier and influence diagnostics for meta-analysis,
+/// Research Synthesis Methods 1 (2010) 112-125.
 pub fn without_each(effects: &[Effect], spread: Spread) -> Vec<Option<Prior>> {
     let is_judged = (LEAST_OTHERS + 1..=MOST_ALONE).contains(&effects.len());
     let usual = |host_idx: usize| {
