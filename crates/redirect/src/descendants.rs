@@ -53,8 +53,8 @@ pub(crate) fn kill_all(roots: &[i32], spared: &[i32], mut take_away: impl FnMut(
     }
 }
 
-/// Repeats [`kill_all`] until `is_over` returns true, which it does if no process is left; at most [`MOST_LOOKS`]
-/// times.
+/// Repeats [`kill_all`] until `is_over` returns true, but at most [`MOST_LOOKS`] times. `is_over` must return true if
+/// no process is left.
 pub(crate) fn kill_until(roots: &[i32], spared: &[i32], mut take_away: impl FnMut(), is_over: impl Fn() -> bool) {
     for _ in 0..MOST_LOOKS {
         kill_all(roots, spared, &mut take_away);

@@ -1,11 +1,18 @@
 //! The filter, a BPF program for the kernel: it decides which system calls stop and wait for the supervisor.
 //!
-//! It stops as few calls as possible: `connect` except with Unix addresses of full length; the two calls for names;
-//! options of levels that a Unix socket does not have; receiving with flags that a Unix socket does not support; calls
-//! that make event queues and rings; calls that give a thread other groups, another root or other namespaces; and calls
-//! that confine a thread. All other calls are allowed whatever their arguments; the kernel caches this decision per
-//! call, and does not run the filter for them again. Of another architecture's calls (32-bit programs) only the last
-//! two kinds are stopped.
+//! It stops as few calls as possible:
+//! - `connect`, except with Unix addresses of full length;
+//! - the two calls for names;
+//! - calls for options that a Unix socket does not have, for options that would reveal a Unix socket, and for rare
+//!   options;
+//! - receiving with flags that a Unix socket does not support;
+//! - calls that make event queues and rings;
+//! - calls that give a thread other groups, another root or other namespaces;
+//! - calls that confine a thread.
+//!
+//! All other calls are allowed whatever their arguments; the kernel caches this decision per call, and does not run the
+//! filter for them again. 32-bit programs make the calls of another architecture; of these calls, only the last two
+//! kinds are stopped.
 //!
 //! # Source
 //! seccomp(2); linux/filter.h.
@@ -31,7 +38,7 @@ const SMALL_CALLS: [u32; 6] = [61, 81, 206, 218, 337, 375];
 #[cfg(not(target_arch = "aarch64"))]
 const SMALL_CALLS: [u32; 6] = [61, 81, 206, 217, 310, 346];
 
-/// Numbers of `seccomp` and `landlock_restrict_self` in that architecture; below them, the number of `prctl`.
+/// Numbers of `seccomp` and `landlock_restrict_self` in that architecture; `SMALL_PRCTL` is the number of `prctl`.
 #[cfg(target_arch = "aarch64")]
 const SMALL_CONFINING: [u32; 2] = [383, 446];
 #[cfg(not(target_arch = "aarch64"))]
@@ -76,7 +83,8 @@ pub(crate) fn program() -> Vec<sock_filter> {
     assemble(&steps)
 }
 
-/// Calls that give other groups, another root or other namespaces to a thread, or to threads that share these with it.
+/// Calls that give a thread other groups, another root or other namespaces. If other threads share the root or the
+/// namespaces with this thread, a call may apply to them, too.
 const CHANGING: [c_long; 5] =
     [libc::SYS_setgroups, libc::SYS_chroot, libc::SYS_pivot_root, libc::SYS_unshare, libc::SYS_setns];
 

@@ -29,7 +29,7 @@ pub(crate) fn start(config: &Config, page: &'static Page, started: &Started) -> 
 }
 
 fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &OwnedFd) -> Never {
-    // Also done here, because our parent may be killed before it does so.
+    // Our parent also records this number, but may be killed before it does.
     page.note_helper(Helper::Guard, own_pid());
     fork::withdraw("looptax-guard");
     for signal in STOPS {

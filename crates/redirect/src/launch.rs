@@ -202,8 +202,9 @@ fn program(page: &Page, args: &[CString], inherited: Inherited, config: &Config,
     inherited.timers.restore();
     let prepared = || -> Result<(), (u8, io::Error)> {
         let Surroundings { as_user, env, folder } = &config.surroundings;
-        // Groups are set first, before the filter would make that call wait for the supervisor. The user is set after
-        // the filter, because without root rights a filter needs `no_new_privs`.
+        // Groups are set before the filter is installed, because with the filter, the call that sets them would wait
+        // for the supervisor. The user is set after the filter, because without root rights a filter needs
+        // `no_new_privs`.
         if let Some(user) = as_user {
             identity::take_groups(user.gid, &user.groups).map_err(|it| (NO_USER, it))?;
         }
@@ -283,8 +284,8 @@ struct Unguarded {
 }
 
 impl Unguarded {
-    /// Begins to observe the watchdog. `None` if the watchdog cannot be observed. If the watchdog is already gone,
-    /// calls [`Self::end`] and returns `None`.
+    /// Begins to observe the watchdog; returns `None` if this is impossible. If the watchdog is already gone, calls
+    /// [`Self::end`] and returns `None`.
     fn of(page: &Page, config: &Config, program_pid: i32) -> Option<Self> {
         let keeps_running = config.keeps_running;
         let watchdog = match process::pidfd_open(page.watchdog_pid(), 0) {
@@ -305,7 +306,7 @@ impl Unguarded {
     /// Ends the program. It is our child, so its number is not reused before we reap it.
     fn end(page: &Page, program_pid: i32, keeps_running: bool, ends_all: bool) {
         let guard_pid = page.guard_pid();
-        // If all processes are to be ended, the guard does that, including the program.
+        // If all processes are to be ended, the guard ends them; the program is one of them.
         if page.has_left() || keeps_running || (ends_all && guard_pid != 0) {
             return;
         }

@@ -16,8 +16,8 @@ use looptax_host::seccomp::Call;
 
 /// The page has counters for this many routes; a machine has only a few database servers.
 pub(crate) const MAX_ROUTES: usize = 64;
-/// Number of calls that can be answered at the same time, and so of supervisor threads. A call waits in its thread only
-/// if a socket's queue is full; a call that would need a further thread continues over TCP.
+/// Number of calls that can be answered at the same time, each by its own supervisor thread. A call waits in its thread
+/// only if a socket's queue is full; a call that would need a further thread continues over TCP.
 pub(crate) const N_SLOTS: usize = 256;
 
 /// Number of bytes for a call: enough even if later kernels report more about it.
@@ -58,7 +58,7 @@ pub(crate) struct Page {
     pub(crate) program_pid: AtomicI32,
     /// How the program ended: 0 while it runs, then `1 << 32` and the wait status.
     ended: AtomicU64,
-    /// By signal number: when the signal reached the supervisor, in ns of the monotonic clock.
+    /// For each signal number, the time at which the signal reached the supervisor, in ns of the monotonic clock.
     pub(crate) signals_ns: [AtomicU64; 65],
     /// Number of names that all supervisors of this run have tried; it makes each name different.
     pub(crate) serial: AtomicU64,

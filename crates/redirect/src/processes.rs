@@ -119,7 +119,8 @@ fn entry(known: &mut HashMap<i32, Known>, pid: i32, number: u64) -> &mut Known {
     }
     let entry = known.entry(pid).or_default();
     if entry.number != number {
-        // Another process has this id now; a queue that it has made may still have to be found.
+        // Another process has this id now. `made_ns` is kept, because the inspections may have missed a queue that the
+        // new process has made.
         *entry = Known { number, made_ns: entry.made_ns, ..Known::default() };
     }
     entry

@@ -22,8 +22,8 @@ const COUNT: u64 = (1 << COUNT_BITS) - 1;
 
 /// Sets what supervisors move, and returns the outcome of each slice. Copies share the same memory.
 ///
-/// A connection whose route is not moved immediately goes on over TCP, and is counted. Counting takes a few
-/// nanoseconds, so every connection is counted in every mode.
+/// If the route of a connection is not moved, the connection goes on over TCP immediately, and is counted. Counting
+/// takes a few nanoseconds, so every connection is counted in every mode.
 #[derive(Debug, Clone, Copy)]
 pub struct Steering {
     shared: &'static Shared,

@@ -9,7 +9,8 @@ use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use crate::sys::socket::RawName;
 
 const PREFIX: &[u8] = b"looptax/";
-/// Number of base-64 digits for a number of 64 and of 32 bits; and for a 128-bit address with two ports.
+/// Numbers of base-64 digits: `LONG` for a 64-bit number, `SHORT` for a 32-bit number, and `ALL` for a 128-bit address
+/// with two ports.
 const LONG: usize = 11;
 const SHORT: usize = 6;
 const ALL: usize = 2 * LONG + SHORT;
@@ -33,8 +34,8 @@ impl Tag {
     /// Returns the tag of the `serial`-th connection.
     pub(crate) fn new(peer: SocketAddr, serial: u64) -> Self {
         let own_port = (FIRST_PORT + serial % N_PORTS) as u16;
-        // If the own port were equal to the peer's port, Go would take the connection for one to itself, and dial
-        // again.
+        // If the own port were equal to the peer's port, Go would believe that the socket is connected to itself, and
+        // would dial again.
         let own_port = if own_port == peer.port() { FIRST_PORT as u16 - 1 } else { own_port };
         Self { peer, own_port }
     }
@@ -42,7 +43,7 @@ impl Tag {
     /// Returns the name without its leading zero byte; `maker` and `serial` make the name unique.
     ///
     /// At most 30 bytes for loopback addresses: PostgreSQL writes a complaint to its log about clients with longer
-    /// names. Source: src/common/ip.c, where a name may be as long as a port (`NI_MAXSERV`, 32).
+    /// names. Source: src/common/ip.c, which writes the name into a buffer for a port's name (`NI_MAXSERV`, 32).
     pub(crate) fn name(self, maker: u32, serial: u64) -> Vec<u8> {
         let ports = u64::from(self.peer.port()) << 16 | u64::from(self.own_port);
         let (kind, parts) = match self.peer.ip() {

@@ -26,7 +26,7 @@ pub struct Config {
     /// The result of [`crate::probe()`].
     pub features: Features,
     pub switches: Switches,
-    /// Whether every event is reported; if not, only the first moved connection of each route is.
+    /// Whether every event is reported; if not, only the first moved connection of each route is reported.
     pub wants_events: bool,
     /// Whether the program continues if the process that started it is killed.
     pub keeps_running: bool,
@@ -43,7 +43,8 @@ impl Config {
     /// Checks that a run can use this configuration; [`run`] calls this itself.
     ///
     /// # Errors
-    /// The errors of [`Mapping::check`]; [`RedirectError::TooManyRoutes`] also if the steering has fewer routes.
+    /// The errors of [`Mapping::check`]; [`RedirectError::TooManyRoutes`] also if the mapping has more routes than the
+    /// steering.
     pub fn check(&self) -> Result<(), RedirectError> {
         self.mapping.check()?;
         let n = self.mapping.routes.len();
@@ -217,15 +218,15 @@ impl Watchdog<'_> {
     }
 
     /// Stops this process if the program was stopped, so that a shell sees that its job has stopped. If a terminal
-    /// stopped both processes together, this process notices that only when both continue.
+    /// stopped both processes together, this process notices it only when both processes continue.
     fn stop_as_well(&self) {
         if self.owner.is_none() && process::is_stopped(self.page.program_pid.load(Ordering::Acquire)) {
             fork::raise(libc::SIGSTOP);
         }
     }
 
-    /// Returns whether this process may end with the program. If everything ends with an owner, this process has to
-    /// stay until the last process has ended.
+    /// Returns whether this process may end when the program ends. If this process has an owner, it has to stay until
+    /// the last process has ended, because everything ends with the owner.
     fn may_end(&self) -> bool {
         self.owner.is_none() || self.started.listener.is_deserted(0)
     }
@@ -265,7 +266,7 @@ impl Watchdog<'_> {
         }
     }
 
-    /// Passes a signal on that was sent only to us. A signal from a terminal, or to a whole process group, has already
+    /// Passes on a signal that was sent only to us. A signal from a terminal, or to a whole process group, has already
     /// reached the program.
     fn pass_on(&self, arrival: Arrival) {
         let Arrival { signal, is_sent } = arrival;

@@ -30,9 +30,9 @@ pub(crate) struct Watch {
 const ALWAYS: u32 = (libc::EPOLLERR | libc::EPOLLHUP) as u32;
 
 impl Watch {
-    /// Returns the same watch without its events, which is added first: so no thread gets events of the new file before
-    /// the file is in its place. If the events could not be changed later (`EPOLLEXCLUSIVE`), returns the watch
-    /// unchanged.
+    /// Returns the same watch without its events. This silent watch is added first, so that no thread gets events of
+    /// the new file before the file is in its place. If the events could not be changed later (`EPOLLEXCLUSIVE`),
+    /// returns the watch unchanged.
     pub(crate) fn silent(self) -> Self {
         let is_exclusive = self.events & libc::EPOLLEXCLUSIVE as u32 != 0;
         let events = if is_exclusive { self.events } else { libc::EPOLLONESHOT as u32 | ALWAYS };
@@ -61,7 +61,7 @@ pub(crate) fn are_alike(one: &[Watch], other: &[Watch]) -> bool {
     one.iter().map(said).eq(other.iter().map(said))
 }
 
-/// Returns the watches in these queues on a file under the caller's number `fd`; `inode` is the file's inode.
+/// Returns the watches that these queues have on `file` under the caller's number `fd`; `inode` is the inode of `file`.
 ///
 /// # Cost
 /// One or two system calls per queue, and a file to read for each queue that watches the file.
@@ -81,8 +81,8 @@ pub(crate) fn find(
         let Ok(text) = kernel::text(format!("/proc/{tid}/fdinfo/{queue}")) else {
             continue;
         };
-        // Skip a queue that was already found under another number: a second change could undo a change that the
-        // program made between the two changes.
+        // Skip a queue that was already found under another number. If we changed a queue twice, our second change
+        // could undo a change that the program has made since our first change.
         let is_known = |it: &Watch| {
             has_kcmp && found.iter().any(|known| process::are_same_file(tid, known.queue, it.queue).unwrap_or_default())
         };
@@ -147,9 +147,9 @@ pub(crate) fn renew(
     })
 }
 
-/// Returns the watches `now`, with only the changes that calls of the program have made. A watch that is still silent,
-/// and a one-shot watch that has had its event, get their state from `before`: a one-shot watch ends with the old
-/// file's hang-up, and begins again on the other file.
+/// Returns the watches `now`, but undoes all changes except those that calls of the program have made. If a watch is
+/// still silent, or if it is a one-shot watch that has had its event, its state is taken from `before`: a one-shot
+/// watch ends with the old file's hang-up, and begins again on the other file.
 pub(crate) fn as_called(before: &[Watch], mut now: Vec<Watch>) -> Vec<Watch> {
     for it in &mut now {
         let is_as_before = |old: &&Watch| old.is_at(it) && (it.is_over() || old.begins_as(it));
@@ -199,8 +199,8 @@ fn take(pidfd: &OwnedFd, new: &OwnedFd, step: Step, is_wanted: &dyn Fn(&Watch) -
         return Ok(());
     }
     let (taken, harmless) = match step {
-        // The error means that the queue already has the watch: under another number, or because the program has added
-        // it.
+        // The error means that the queue already has the watch: it was added under another number of the queue, or by
+        // the program.
         Step::Add(_) => (epoll::watch(queue.as_fd(), fd, events, data), libc::EEXIST),
         // The error means that the program has ended the watch.
         Step::Change(_) => (epoll::change(queue.as_fd(), fd, events, data), libc::ENOENT),

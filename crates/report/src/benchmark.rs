@@ -1,4 +1,4 @@
-//! JSON for continuous-benchmark actions: a list of names and values, of which smaller values are better.
+//! JSON for continuous-benchmark actions: a list of names and values. For all values, smaller is better.
 
 use looptax_model::record::{Comparison, Estimate, Record};
 use serde::Serialize;

@@ -209,7 +209,7 @@ fn is_dangerous(c: char) -> bool {
 }
 
 fn scale_of(per_s: f64) -> (f64, &'static str) {
-    // From these limits on, rounding to three digits would lead to the next unit.
+    // At these limits and above, a number rounded to three digits would need the next unit.
     match per_s {
         rate if rate < 999.5 => (1.0, ""),
         rate if rate < 999.5e3 => (1e3, "K"),

@@ -54,7 +54,7 @@ fn has_rows(kind: &str) -> bool {
     matches!(kind, "mysql" | "mariadb" | "postgres")
 }
 
-/// Returns the line below the heading if each arm leads to separate processes.
+/// Returns the line below the heading, if each arm has separate server processes.
 pub(crate) fn own_processes(target: &Target, text: Text) -> Option<String> {
     let n = target.processes_per_arm?;
     let kind = text.clean(&target.kind);

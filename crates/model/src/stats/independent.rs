@@ -10,10 +10,10 @@ use crate::stats::per_request::Difference;
 /// Computes `after` − `before` from only the values and intervals of the two estimates.
 ///
 /// Estimand: the difference d of the two quantities. If `after` is a [la, ua] and `before` is b [lb, ub], the ends of
-/// the result are d − √((a − la)² + (ub − b)²) and d + √((ua − a)² + (b − lb)²): the variances are derived from the
-/// intervals, so that skewed intervals stay skewed. Assumes that the runs are independent and that both intervals have
-/// the same level; the result has the same level, too. An infinite end makes the corresponding end of the result
-/// infinite; `n` is the smaller of the two numbers.
+/// the result are d − √((a − la)² + (ub − b)²) and d + √((ua − a)² + (b − lb)²). The variances are derived from the
+/// intervals, so skewed intervals stay skewed. Assumes that the runs are independent and that both intervals have the
+/// same level; the result has the same level, too. An infinite end makes the corresponding end of the result infinite.
+/// The `n` of the result is the smaller of the two `n`.
 ///
 /// Example: 10 [9, 12] and 20 [18, 21] differ by 10 − √(2² + 2²) to 10 + √(1² + 1²): [7.17, 11.41].
 ///

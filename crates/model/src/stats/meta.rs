@@ -1,9 +1,12 @@
 //! Statistics of a fleet: the effects of many hosts, analysed together.
 //!
-//! Computes pooled means and how much hosts differ (`pool`), the same for groups of hosts (`groups`), each host's
-//! effect combined with the effects of the other hosts (`shrink`), CPU time lost (`lost`) and the hosts that lose most
-//! (`top`), the sum over a fleet of which only a part was measured (`total`), hosts that differ from the other hosts
-//! (`unlike`), false discoveries (`discovery`). Each step goes through the hosts once, and every iteration is bounded.
+//! - `pool`: the mean of all hosts, and how much hosts differ; `groups`: the same for groups of hosts.
+//! - `shrink`: each host's effect, combined with the effects of the other hosts.
+//! - `lost`: the CPU time that a host loses; `top`: the hosts that lose most; `total`: the sum over a fleet of which
+//!   only a part was measured.
+//! - `unlike`: hosts that differ from the other hosts; `discovery`: false discoveries.
+//!
+//! Each step goes through the hosts once, and every iteration is bounded.
 
 mod discovery;
 mod effect;

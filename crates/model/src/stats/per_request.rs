@@ -15,10 +15,9 @@ pub struct Difference {
     pub p: Option<f64>,
 }
 
-/// If both arms together have fewer occurrences than this, the difference is not tested. If the arms do not differ,
-/// all n occurrences are on the same arm with probability 2·2⁻ⁿ. A request has up to fourteen layers: with nine
-/// occurrences, this happens in at least one layer more often than once in twenty, and with ten occurrences more
-/// rarely.
+/// If both arms together have fewer occurrences than this, the difference is not tested. If the arms do not differ, all
+/// n occurrences are on the same arm with probability 2·2⁻ⁿ. A request has up to fourteen layers. The probability that
+/// this happens in at least one layer is above 1/20 with nine occurrences, and below 1/20 with ten.
 pub const LEAST_OCCURRENCES: f64 = 10.0;
 
 /// Computes the amount per request over all epochs, with a t interval.
@@ -33,12 +32,13 @@ pub fn per_request(amounts: &[f64], requests: &[f64], alpha: f64) -> Option<Esti
     Some(with_interval(value, &errors, 0.0, alpha).estimate)
 }
 
-/// The same as [`per_request`], for an amount that consists of occurrences of `unit` each, such as samples of a timer.
+/// The same as [`per_request`], for an amount that is a number of occurrences (such as samples of a timer) times
+/// `unit`.
 ///
 /// If nothing occurred, the epochs do not vary either; the variance of a single occurrence, (unit/ΣR)², is then used.
 /// Otherwise the variation between the epochs already includes the variance of the count.
 ///
-/// Example: no occurrence in two epochs of 5 requests each, in units of 2, gives 0 ± 12.706·0.2.
+/// Example: if `unit` is 2, and nothing occurs in two epochs with 5 requests each, the result is 0 ± 12.706·0.2.
 pub fn per_request_of_occurrences(amounts: &[f64], requests: &[f64], unit: f64, alpha: f64) -> Option<Estimate> {
     let (value, errors) = linearised(amounts, requests)?;
     let unseen = unseen_variance(amounts, requests, unit);
@@ -55,7 +55,7 @@ pub fn per_request_difference(baseline: (&[f64], &[f64]), other: (&[f64], &[f64]
     Some(with_interval(value, &errors, 0.0, alpha))
 }
 
-/// The same as [`per_request_difference`], for amounts that consist of occurrences of `unit` each.
+/// The same as [`per_request_difference`], for amounts that are a number of occurrences times `unit`.
 ///
 /// For an arm without any occurrence, the variance of [`per_request_of_occurrences`] is added. If both arms together
 /// have fewer than [`LEAST_OCCURRENCES`] occurrences, there is no probability.

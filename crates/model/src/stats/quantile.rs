@@ -70,7 +70,7 @@ pub fn nearest_rank<T: Copy + Ord>(samples: &mut [T], quantile: Quantile) -> Opt
 /// Returns the quantile of all samples of one arm in µs, with the interval for independent samples. Only for display.
 ///
 /// The interval is that of [`order_statistic_ranks`] at 95 %. Requests are not independent, so the interval is too
-/// narrow; never compare two arms by these intervals, but use [`compare`]. An end that would be beyond the samples is
+/// narrow. To compare two arms, use [`compare`], never these intervals. An end that would be beyond the samples is
 /// infinite. Returns `None` if there are no samples.
 pub fn pooled_us(epochs: &[Epoch], side: Side, quantile: Quantile) -> Option<Estimate> {
     let samples = samples(epochs, side);
@@ -105,9 +105,9 @@ pub fn quantile_of(parts: &[&[u32]], quantile: Quantile) -> Option<u32> {
 /// than `idx` samples.
 ///
 /// # Cost
-/// All samples are read twice, with 256 KiB of memory instead of a copy: the first pass counts the samples by the
-/// upper half of their bits; the second pass takes the samples with the right upper half, and counts them by their
-/// lower half.
+/// All samples are read twice, with 256 KiB of memory instead of a copy. The first pass counts the samples by the upper
+/// half of their bits, and so finds the upper half of the result. The second pass takes only the samples with this
+/// upper half, and counts them by their lower half.
 fn nth_smallest(parts: &[&[u32]], idx: usize) -> u32 {
     let samples = || parts.iter().copied().flatten().copied();
     let mut n_before = idx;
@@ -117,8 +117,8 @@ fn nth_smallest(parts: &[&[u32]], idx: usize) -> u32 {
     upper << 16 | lower
 }
 
-/// Returns the value that has `n_before` values before it in sorted order. Afterwards, of these preceding values,
-/// `n_before` is the number of values that are equal to the returned value.
+/// Returns the value that has `n_before` values before it in sorted order. Some of the values before it may be equal to
+/// the returned value; `n_before` is set to the number of these.
 fn halfword_at(values: impl Iterator<Item = u32>, n_before: &mut usize) -> u32 {
     let mut counts = vec![0_u32; 1 << 16];
     for value in values {

@@ -34,8 +34,8 @@ pub fn p_value(left: &[f64], right: &[f64]) -> Option<f64> {
 /// Returns by how much `left` is higher than `right`: the median of all differences between a value of `left` and a
 /// value of `right`.
 ///
-/// Estimand: the shift between two distributions of the same shape; this is the Hodges-Lehmann estimate for
-/// [`p_value`]. Returns `None` if a group is empty.
+/// Estimand: the shift between two distributions of the same shape; this is the Hodges-Lehmann estimate that belongs to
+/// the test of [`p_value`]. Returns `None` if a group is empty.
 ///
 /// Example: for the samples {5, 7} and {1, 2}, the differences are 4, 3, 6 and 5, and their median is 4.5.
 pub fn shift(left: &[f64], right: &[f64]) -> Option<f64> {

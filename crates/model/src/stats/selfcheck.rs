@@ -20,7 +20,8 @@ pub const COVERAGE_RUNS: usize = 20;
 /// Two slice lengths agree if the interval of the difference is within this number of percentage points of tax, in
 /// both directions.
 const SLICE_LENGTH_TOLERANCE: f64 = 2.0;
-/// An interval with a larger half width is useless: it would contain nearly every effect.
+/// If the half width of an interval is larger than this, the interval is useless, because it would contain nearly every
+/// effect.
 const WIDEST_POINTS: f64 = 2.0;
 
 /// Returns the maximum number of false alarms that is accepted in `n_runs` A/A runs at the 5 % level.
@@ -73,8 +74,8 @@ pub fn mean_theta(thetas: &[f64]) -> Option<MeanTheta> {
     Some(MeanTheta { z, p_value: 2.0 * normal_cdf(-z.abs()) })
 }
 
-/// Returns how many of `n_runs` intervals must contain the injected effect: 17 of 20, in proportion, and at least one.
-/// Assumes independent runs.
+/// Returns how many of `n_runs` intervals must contain the injected effect: the same share as 17 of 20, rounded down,
+/// but at least one. Assumes independent runs.
 pub fn least_covered(n_runs: usize) -> usize {
     (n_runs * LEAST_COVERED / COVERAGE_RUNS).max(1)
 }
@@ -84,8 +85,8 @@ pub fn least_covered(n_runs: usize) -> usize {
 pub struct SliceLength {
     /// Tax of the first run minus tax of the second run, in percentage points, with an interval at the runs' level.
     pub difference: Estimate,
-    /// Whether the interval is within ±2 percentage points; `None` if it is only partly within these limits, because
-    /// this shows nothing.
+    /// Whether the interval is within ±2 percentage points; `None` if only a part of the interval is within these
+    /// limits, because the runs then do not show whether the taxes agree.
     pub agrees: Option<bool>,
 }
 

@@ -14,8 +14,8 @@ const FULL: [(usize, f64); 5] = [(10, 0.00417), (20, 0.00507), (40, 0.01008), (8
 const QUARTERS: [f64; 3] = [0.01250, 0.01608, 0.03220];
 /// If the half width of θ's interval is at most this, the interval is narrow enough for every purpose.
 const PRECISE_HALF_WIDTH: f64 = 0.01;
-/// A run may end early only if the half width is at most this share of the effect. Runs that ended as soon as the
-/// interval does not contain zero would report estimates that are too large.
+/// A run may end early only if the half width is at most this share of the effect. If runs ended as soon as the
+/// interval does not contain zero, they would report estimates that are too large.
 const LARGEST_SHARE: f64 = 0.25;
 /// A run may end early only if the half width of θ's interval is also at most this.
 const LARGEST_HALF_WIDTH: f64 = 0.03;

@@ -10,7 +10,7 @@ use crate::stats::moments::{mean, variance};
 
 /// Minimum number of looks; fewer looks do not show how much looks vary.
 pub const LEAST_LOOKS: usize = 6;
-/// The highest autocorrelation that is accepted; a higher one cannot be distinguished from a drift.
+/// The highest autocorrelation that is accepted; a higher autocorrelation cannot be distinguished from a drift.
 const MOST_LIKE: f64 = 0.9;
 
 /// Computes the mean of values in order of time, with its t interval of level 1 − `alpha`.

@@ -95,8 +95,8 @@ pub struct TimesForm {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     sum_ns: u64,
-    /// The number of a bucket, and its count. Buckets 0 to 15 are 64 ns wide; a later bucket is 1/16 of an octave
-    /// wide: bucket `16 + 16 * k + i` begins at `64 * 2^k * (16 + i)` ns.
+    /// The number of a bucket, and its count. Buckets 0 to 15 are 64 ns wide, and each later bucket is 1/16 of an
+    /// octave wide. Bucket `16 + 16 * k + i` begins at `64 * 2^k * (16 + i)` ns.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "Vec<[SmallCount; 2]>")]
     buckets: Vec<[u32; 2]>,

@@ -1,4 +1,4 @@
-//! Total throughput, including stalls: the second figure in addition to the typical throughput.
+//! Total throughput, including stalls: a second figure besides the typical throughput.
 //!
 //! This file uses sums per epoch that include drain times and drained requests, so that a stall is attributed to the
 //! arm in which it occurred. Called by `judge`.
@@ -50,8 +50,8 @@ pub fn log_ratio(numerator: &[ArmTotal], denominator: &[ArmTotal], alpha: f64) -
 
 /// Computes the total throughput of one arm, with a t interval over epochs.
 ///
-/// The formula is ΣN/Σt ± t(n−1)·sd(e)/√n·ΣN/Σt with eᵢ = (Nᵢ − X·tᵢ)/mean(N). The assumptions, and the cases of
-/// `None`, are those of [`log_ratio`].
+/// The formula is ΣN/Σt ± t(n−1)·sd(e)/√n·ΣN/Σt with eᵢ = (Nᵢ − X·tᵢ)/mean(N). The assumptions are those of
+/// [`log_ratio`]. Returns `None` if there are no epochs, or if the arm has no requests or no time.
 ///
 /// # Units
 /// Requests per second.
@@ -65,7 +65,7 @@ pub fn rate_per_s(totals: &[ArmTotal], alpha: f64) -> Option<Estimate> {
 pub struct Fieller {
     /// The ratio of the means.
     pub ratio: Estimate,
-    /// t²·var(mean of the denominator)/mean². If it is far below 1, the linearised interval is good enough.
+    /// t²·var(mean of the denominator)/mean². If this number is far below 1, the linearised interval is good enough.
     pub g: f64,
 }
 

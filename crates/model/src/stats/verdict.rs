@@ -80,7 +80,7 @@ pub enum SizeCause {
     UnevenStart,
     /// The interval is too wide to give a figure.
     Wide,
-    /// The slices have two speeds, and nothing kept the ends of a connection on their cores.
+    /// The rates of the slices have two modes, and the ends of a connection were not kept on their cores.
     TwoSpeeds,
 }
 
@@ -122,7 +122,7 @@ pub enum Reason {
         #[schemars(with = "Count")]
         need: u64,
     },
-    /// θ differs between two parts of the run, and the parts do not both have the run's result.
+    /// θ differs between two parts of the run, and at least one part does not have the same result as the run.
     PartsDiffer {
         /// The two parts.
         parts: Parts,

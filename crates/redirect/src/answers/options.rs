@@ -1,4 +1,4 @@
-//! Options that a Unix socket does not have: those of TCP, IP and IPv6, and the socket's own family.
+//! Options of TCP, IP and IPv6, which a Unix socket does not have, and options that would reveal its family.
 //!
 //! Each option is tried on a fresh TCP socket of ours, so the program gets the same errors and lengths as from TCP.
 //! Values that the program sets are remembered, and returned when it reads them.
@@ -139,8 +139,8 @@ fn value_of(socket: &OwnedFd, (level, name): (i32, i32)) -> Option<Vec<u8>> {
     Some(value[..n_bytes.min(MAX_CARRIED_BYTES)].to_vec())
 }
 
-/// Records in the page whether options may be set on a socket that a program inherits; if that is unknown, records that
-/// they may be.
+/// Records in the page whether a program may inherit a socket on which options were set earlier. If this is unknown,
+/// records that it may.
 pub(crate) fn note_inherited(page: &Page) {
     let may_be_set = are_inherited().unwrap_or(true);
     page.has_set_options.store(may_be_set, Ordering::SeqCst);
@@ -263,7 +263,7 @@ fn value(supervisor: &Supervisor, tag: Tag, key: Key, room: usize) -> Result<Vec
         return Err(libc::ENOPROTOOPT);
     }
     let was_set = supervisor.options.recall(key);
-    // How many bytes of an IP option the kernel returns depends on the value and on `room`.
+    // For an IP option, the number of bytes that the kernel returns depends on the value and on `room`.
     let is_told_by_kernel = level == libc::IPPROTO_IP || level == libc::IPPROTO_IPV6;
     if let Some(value) = &was_set
         && !is_told_by_kernel

@@ -14,7 +14,8 @@ use looptax_host::seccomp::{Answer, Call};
 const PART_BYTES: usize = 64 * 1024;
 /// While a call waits for data, looptax checks at this interval whether the call still exists.
 const PATIENCE_MS: i32 = 100;
-/// The size of a `msghdr`, and the offsets in it of the buffers, of their number, and of the kernel's results.
+/// The size of a `msghdr`, and the offsets of three of its parts: the buffers, the number of buffers, and the kernel's
+/// results.
 ///
 /// # Source
 /// linux/socket.h, `struct user_msghdr` of 64-bit programs.
@@ -69,7 +70,8 @@ fn bytes_of_parts(call: &Call) -> io::Result<usize> {
     Ok(sizes.fold(0, u64::saturating_add).min(i32::MAX as u64) as usize)
 }
 
-/// Writes into the program's memory that there is no address or, for a message, no control data and no flags.
+/// Writes empty results into the program's memory: for `recvmsg`, no control data and no flags; for `recvfrom`, no
+/// address.
 fn tell(call: &Call, is_message: bool) -> bool {
     let nothing = [0; 12];
     let (place, nothing) = match call.args[5] {

@@ -25,9 +25,9 @@ impl Changes {
         self.n_of_groups.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Records that a thread is about to make a change that may also apply to other threads, although these make no
-    /// call. These are threads that share its root, and the first thread of its process: when the thread executes a
-    /// program, it gets the first thread's number.
+    /// Records that a thread is about to make a change that may also apply to threads that make no call: to threads
+    /// that share the thread's root, and to the first thread of its process. If a thread executes a program, the thread
+    /// gets the number of the first thread.
     pub(crate) fn note_other(&self) {
         self.is_past_following.store(true, Ordering::SeqCst);
     }

@@ -70,7 +70,8 @@ impl Own {
         process::link(&format!("/proc/{tid}/ns/net")).is_ok_and(|it| it == self.network)
     }
 
-    /// Returns whether a thread may do less than at its start. If so, its own `connect` must be checked by the kernel.
+    /// Returns whether a thread may have been confined since it started. If so, the kernel must check the thread's own
+    /// `connect`.
     pub(crate) fn is_confined(&self, tid: i32, changes: &Changes) -> bool {
         if changes.has_fenced() {
             return true;

@@ -198,7 +198,7 @@ impl Exchange<'_> {
             watches::renew(self.asked.caller, self.new.as_fd(), (&silent, &begun), &is_silent)
                 .map_err(failed(FallbackReason::Watched))
         };
-        // Repeats `begin`, because it needs a new thread, and the user may have reached the limit of threads at the
+        // If `begin` fails, it is tried again: it needs a new thread, and the user may be at the limit of threads for a
         // moment.
         if !self.is_only_thread && !known.is_empty() {
             let _ = (0..MOST_LOOKS).any(|_| begin().is_ok() || wait::poll(&[], 1).is_err());

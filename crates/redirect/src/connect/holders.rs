@@ -1,7 +1,7 @@
 //! Finds other holders of a file: copies of a descriptor in the same process or in others.
 //!
-//! To find the copies, every descriptor has to be checked. But whether there are copies is known as soon as we give up
-//! our own reference: a watch of ours ends with the last reference.
+//! To find the copies, every descriptor has to be checked. To learn only whether there are copies, this is not
+//! necessary: we watch the file and give up our own reference, and the watch ends if no other reference is left.
 
 use std::cell::RefCell;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};
@@ -20,7 +20,8 @@ pub(super) struct Holder {
     inode: u64,
 }
 
-/// Maximum number of steps of [`LOOK`] to wait for a process that only inspects the program's descriptors.
+/// If another process inspects the program's descriptors, we wait until it has finished, but at most this many times
+/// [`LOOK`].
 const MAX_LOOKS: u32 = 20;
 const LOOK: Duration = Duration::from_millis(1);
 
@@ -61,7 +62,7 @@ impl Held {
 /// Three system calls.
 pub(super) fn release(socket: OwnedFd) -> Option<Held> {
     let queue = QUEUE.take().map_or_else(epoll::new, Ok);
-    // Without a queue this is unknown, so the file may be held; the search for copies will show it.
+    // Without a queue, it is unknown whether other descriptors hold the file. The search for copies will show this.
     let Ok(queue) = queue else {
         return Some(Held { queue: None });
     };

@@ -50,8 +50,8 @@ enum Outcome {
     Steered,
     /// The connection was moved, or the program repeats a call that moved it.
     Moved { is_non_blocking: bool },
-    /// The program's socket was moved before; `is_first_question` is whether the last answer was that the connection is
-    /// in progress.
+    /// The program's socket was moved before. If the last answer was that the connection is in progress,
+    /// `is_first_question` is true.
     Connected { is_first_question: bool },
 }
 
@@ -70,7 +70,8 @@ fn failed(reason: FallbackReason) -> impl Fn(io::Error) -> Left {
 struct Mapped {
     peer: SocketAddr,
     route_idx: usize,
-    /// Whether the address's route is not moved now. Calls on a socket that was moved before are answered even then.
+    /// Whether the address's route is not moved at the moment. Even then, calls on a socket that was moved earlier are
+    /// answered.
     is_left: bool,
 }
 
@@ -200,7 +201,8 @@ enum Kind {
     /// the kernel answers these calls.
     Foreign,
     Moved,
-    /// A TCP socket that is not connected. After an earlier attempt it still shows a port that it has given up.
+    /// A TCP socket that is not connected. After an earlier attempt, the socket still shows the port of that attempt,
+    /// although it has given up the port.
     Idle {
         own_port: Option<u16>,
     },
@@ -229,7 +231,8 @@ fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
         return Kind::Foreign;
     }
     let own = parse_raw(name.bytes());
-    // Applies even if the socket has no port yet, because the server may have other rules for that address.
+    // A socket with a chosen address is bound even if it has no port yet, because the server may have other rules for
+    // this address.
     if own.is_some_and(|it| !it.ip().is_unspecified()) {
         return Kind::Bound;
     }

@@ -15,15 +15,16 @@ const MAX_COPIED_BYTES: usize = 16;
 /// linux/socket.h, `SOCK_SNDBUF_LOCK` and `SOCK_RCVBUF_LOCK`.
 const LOCKED: [(i32, i32); 2] = [(1, libc::SO_SNDBUF), (2, libc::SO_RCVBUF)];
 
-/// Options that a Unix socket does not have, or for which it does not show the effect: completions of zero-copy
-/// sending, timestamps of received data.
+/// Options that a Unix socket does not have, or whose effect would be missing on a Unix socket: completions of
+/// zero-copy sending, timestamps of received data.
 const OF_TCP_ALONE: [i32; 4] = [libc::SO_ZEROCOPY, libc::SO_TIMESTAMP, libc::SO_TIMESTAMPNS, libc::SO_TIMESTAMPING];
 
 /// Returns whether all settings of the program's socket can also be made on a Unix socket. `has_rare` is whether the
 /// program may have set an option that the filter sees.
 ///
-/// Signals (`O_ASYNC`) cannot be carried over: they contain the number of the descriptor on which they were enabled,
-/// which would be the supervisor's.
+/// Signals (`O_ASYNC`) cannot be carried over: a signal contains the number of the descriptor on which signals were
+/// enabled. The supervisor would enable them on its own descriptor, so a signal would contain the number of that
+/// descriptor.
 pub(super) fn are_of_both_kinds(old: &OwnedFd, status_flags: i32, has_rare: bool) -> bool {
     let is_off = |name: &i32| socket::number(old.as_fd(), libc::SOL_SOCKET, *name).is_ok_and(|value| value == 0);
     status_flags & libc::O_ASYNC == 0 && (!has_rare || OF_TCP_ALONE.iter().all(is_off))

@@ -24,7 +24,7 @@ use looptax_host::seccomp::Listener;
 /// Signals that are meant for the measuring process: the supervisor ends after that process.
 const NOT_OURS: [i32; 7] =
     [libc::SIGHUP, libc::SIGINT, libc::SIGQUIT, libc::SIGTERM, libc::SIGTSTP, libc::SIGTTIN, libc::SIGTTOU];
-/// How long the threads of an earlier filter may take to end; they have been joined already.
+/// How long the threads of an earlier filter may take to end after they have been joined.
 const DESERTION_MS: i32 = 5_000;
 
 /// A supervisor that waits next to this process. It ends when this value is dropped, or when this process ends, in
@@ -60,8 +60,9 @@ impl OwnThreads {
         Ok(Self { socket, pid, page, features })
     }
 
-    /// Installs the filter for the calling thread, and so for all threads that it starts. Their connections are moved
-    /// according to `mapping`, but its demands are ignored. Threads that already exist are not affected.
+    /// Installs the filter for the calling thread, and so for all threads that it starts. The connections of these
+    /// threads are moved according to `mapping`, but the demands in `mapping` are ignored. Threads that already exist
+    /// are not affected.
     ///
     /// # Errors
     /// The errors of a mapping that cannot be used; [`RedirectError::Start`] with the step that failed. The thread

@@ -171,7 +171,7 @@ impl Programs {
 impl Drop for Programs {
     fn drop(&mut self) {
         // Sends a message, instead of only closing our end of the socket, because a process that was forked later may
-        // hold that end, too.
+        // also hold our end.
         let _ = pass::send(self.socket.as_fd(), &Wish::Leave.written(), None);
         wait::take_away(self.launcher_pid);
     }

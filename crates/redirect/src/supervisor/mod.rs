@@ -44,7 +44,7 @@ pub(crate) struct Supervisor {
     wants_events: bool,
     /// Sockets for which the last answer was "in progress", and whose program has not called again.
     pub(crate) on_their_way: Sockets,
-    /// By call that has not received its answer yet: the socket that was put in place for it.
+    /// For each call that has not received its answer yet: the socket that was put in place for the call.
     unanswered: Mutex<HashMap<u64, u64>>,
     pool: Pool,
 }

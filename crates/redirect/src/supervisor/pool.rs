@@ -19,7 +19,8 @@ use crate::sys::schedule;
 
 /// Number of threads that wait for a call.
 ///
-/// A second thread would be woken unnecessarily by every call: it made connections a fifth slower (2026-11, two cores).
+/// If two threads waited, every call would wake both, one of them unnecessarily: connections were a fifth slower with
+/// two waiting threads (2026-11, two cores).
 const N_WAITING: usize = 1;
 /// If calls take longer than this, another thread is started for other calls.
 const LONG: Duration = Duration::from_millis(20);

@@ -1,7 +1,7 @@
 //! New processes: forked, executed, ended.
 //!
-//! A forked child has only the thread that forks, so a process with several threads must not continue as if nothing had
-//! happened: callers ensure this (`launch`), and a child never returns into its parent's frames.
+//! A forked child has only the thread that forks. So the child of a process with several threads must not continue as
+//! if it still had all threads: the callers (`launch`) ensure this, and a child never returns into its parent's frames.
 
 use std::ffi::{CString, OsString};
 use std::io;
@@ -55,8 +55,8 @@ pub(crate) fn raise(signal: i32) {
     unsafe { libc::kill(libc::getpid(), signal) };
 }
 
-/// Leaves the standard streams and the folder to the program; gives this process its own name and raises its limit of
-/// descriptors to the maximum.
+/// Makes this process give up the standard streams and the folder, which only the program uses from now on. Also gives
+/// this process its own name, and raises its limit of descriptors to the maximum.
 pub(crate) fn withdraw(name: &str) {
     put_nothing_under(0..3);
     close_inherited();
@@ -182,7 +182,7 @@ pub(crate) fn close_own_descriptors() {
 
 /// Puts a file under a number in this thread's own table, replacing the file that is there.
 pub(crate) fn put_under(file: BorrowedFd<'_>, number: i32) -> io::Result<()> {
-    // SAFETY: the table is a copy that belongs to this thread or process. The value that owns the old descriptor owns
-    // it in the other table; the thread or process with this table ends without using that value.
+    // SAFETY: the table is a copy that belongs to this thread or process. The value that owns the old descriptor
+    // belongs to the other table; the thread or process with this table ends without using that value.
     checked(unsafe { libc::dup2(file.as_raw_fd(), number) }.into()).map(drop)
 }

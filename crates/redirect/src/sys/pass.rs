@@ -59,7 +59,8 @@ pub(crate) fn send(socket: BorrowedFd<'_>, message: &[u8], fd: Option<BorrowedFd
     checked(n as _).map(drop)
 }
 
-/// Receives a message into `message`; returns its length, which is 0 at the end, and its descriptor.
+/// Receives a message into `message`. Returns the message's length (0 if the other end is closed), and the descriptor
+/// that came with the message.
 pub(crate) fn receive(socket: BorrowedFd<'_>, message: &mut [u8]) -> io::Result<(usize, Option<OwnedFd>)> {
     let mut part = libc::iovec { iov_base: message.as_mut_ptr().cast(), iov_len: message.len() };
     let mut ancillary = Ancillary { bytes: [0; 64] };

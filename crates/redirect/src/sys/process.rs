@@ -35,7 +35,8 @@ pub(crate) fn pidfd_getfd(pidfd: BorrowedFd<'_>, fd: i32) -> io::Result<OwnedFd>
     new_fd(unsafe { libc::syscall(libc::SYS_pidfd_getfd, pidfd.as_raw_fd(), fd, 0) })
 }
 
-/// Returns the process and the user of a thread; if `pidfd` is a process's descriptor, those of its first thread.
+/// Returns the process and the user of a thread. If `pidfd` is the descriptor of a process, the thread is the first
+/// thread of this process.
 ///
 /// # Errors
 /// `ESRCH` if the thread has ended; other errors on kernels before 6.13.
@@ -172,8 +173,8 @@ fn find_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result
 
 /// Number of searches through the files under a number before the file counts as absent.
 const LOOKS_AMONG_FILES: u32 = 4;
-/// Maximum number of files that are searched under one descriptor number: more than have had this number and still have
-/// watches.
+/// Maximum number of files that are searched under one descriptor number. Fewer files than this have had the same
+/// number and still have watches.
 const MOST_FILES_OF_A_NUMBER: u32 = 4;
 
 /// Returns the number of threads of a process.

@@ -63,7 +63,8 @@ pub(crate) fn connect(socket: BorrowedFd<'_>, to: &SocketName) -> io::Result<()>
     checked(result.into()).map(drop)
 }
 
-/// Returns the user that called `listen` at the other end of a connected Unix socket, and the name that it bound.
+/// Returns the user that called `listen` at the other end of a connected Unix socket, and the name to which the other
+/// end is bound.
 ///
 /// # Source
 /// unix(7): `SO_PEERCRED`; and `getpeername`, for an abstract name and for a path, which ends with a zero.
@@ -173,7 +174,7 @@ pub(crate) fn has_chosen_port(socket: BorrowedFd<'_>, family: c_int) -> io::Resu
 
 /// Binds a socket to the unspecified address, without reserving a port. Fails if it has a port.
 fn bind_to_nothing(socket: BorrowedFd<'_>, family: c_int) -> io::Result<()> {
-    // The option of IPv4 applies to both families; with it no port is reserved at this point.
+    // This option of IPv4 applies to both families. With this option, binding does not reserve a port.
     let (level, name) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);
     let before = number(socket, level, name)?;
     set_option(socket, level, name, &1_i32.to_ne_bytes())?;

@@ -126,7 +126,8 @@ pub(crate) fn take_away(pid: i32) {
     unsafe { libc::waitpid(pid, std::ptr::null_mut(), 0) };
 }
 
-/// Waits until a requested event happens at one of the descriptors, or its other end is closed; -1 waits forever.
+/// Waits until a requested event happens at a descriptor, or until the other end of a descriptor is closed. A
+/// `patience_ms` of -1 waits forever.
 pub(crate) fn poll(fds: &[(BorrowedFd<'_>, i16)], patience_ms: i32) -> io::Result<Vec<bool>> {
     let mut polled: Vec<libc::pollfd> =
         fds.iter().map(|(fd, events)| libc::pollfd { fd: fd.as_raw_fd(), events: *events, revents: 0 }).collect();
@@ -151,7 +152,7 @@ pub(crate) fn until(fds: &[(BorrowedFd<'_>, i16)]) -> Vec<bool> {
     }
 }
 
-/// Returns whether a requested event has happened at a descriptor, or its other end is closed.
+/// Returns whether a requested event has happened at a descriptor, or whether the descriptor's other end is closed.
 pub(crate) fn has_happened(fd: BorrowedFd<'_>, events: i16) -> bool {
     poll(&[(fd, events)], 0).is_ok_and(|found| found[0])
 }

@@ -26,13 +26,14 @@ use crate::words::row::{judged, pair, tax_words};
 use crate::words::why as words;
 use crate::words::{GroupStory, Tone, sentence};
 
-/// Maximum number of slices that are drawn. For more, a browser would take seconds, and a reader would not see more.
+/// Maximum number of slices that are drawn. Drawing more slices would take seconds in a browser, and a reader would not
+/// see more.
 const MOST_SLICES: usize = 30_000;
 /// Maximum size in bytes of a packed record inside its page.
 const MOST_PACKED_BYTES: usize = 6 << 20;
 
-/// Returns everything that is drawn of `shown`. `groups` are the groups that have an overview; `sweeps` are the sweeps
-/// of groups.
+/// Returns everything that the page draws for `shown`. `groups` are the groups that have an overview; `sweeps` are the
+/// sweeps of groups.
 pub(super) fn drawn_for(shown: &Shown, groups: &[&GroupStory], sweeps: Vec<Sweep>) -> Drawn {
     let record = shown.record;
     let every = every_nth_epoch(record);
@@ -208,7 +209,7 @@ fn pairs(comparison: &Comparison, detail: &Detail) -> Vec<EpochsDrawn> {
     pairs.collect()
 }
 
-/// Returns the epochs of the verdict `tax_idx`: those that compare the baseline with the arm `tax_idx + 1`.
+/// Returns the epochs of the verdict `tax_idx`, which compare the baseline with the arm `tax_idx + 1`.
 pub(super) fn epochs_of(detail: &Detail, tax_idx: usize) -> Vec<&EpochShown> {
     let other = tax_idx as u32 + 1;
     detail.epochs.iter().filter(|it| it.pair[1] == other).collect()

@@ -1,6 +1,6 @@
 //! Latency by percentile: the latency on each arm, and what each arm adds to the baseline at each percentile.
 //!
-//! If the record contains a percentile, the page shows the record's figure instead of the one made from the samples.
+//! If the record contains a percentile, the page shows the record's figure, not the figure made from the samples.
 
 use looptax_model::record::{Arm, Comparison, Estimate, Figure, Tax};
 
@@ -102,8 +102,8 @@ pub(super) fn at(points: &[PercentileShown], pct: f64) -> Option<&PercentileShow
     points.iter().find(|it| is_same(it.pct, pct))
 }
 
-/// Whether two percentiles are the same. Percentiles come from a list, so different percentiles differ by far more than
-/// rounding.
+/// Whether two percentiles are the same. Percentiles come from a list, so two different percentiles differ by far more
+/// than rounding errors.
 fn is_same(one: f64, other: f64) -> bool {
     (one - other).abs() < 1e-6
 }

@@ -12,7 +12,7 @@ pub struct Input<'a> {
     pub connections: u32,
     /// The two-sided level of every interval: the level of the interim analysis at which the run stopped.
     pub alpha: f64,
-    /// Half the width of the range "no difference that matters", as a fraction: 0.01 is ±1 %.
+    /// The largest difference that does not matter, as a fraction: 0.01 means ±1 %.
     pub delta: f64,
     /// The reasons why the measurement is invalid; empty if it is valid.
     pub invalid: Vec<String>,

@@ -14,15 +14,16 @@ use crate::stats::{hodges_lehmann, rank_sum};
 pub(super) const LEAST_EPOCHS: usize = 6;
 /// The level of the test for a difference of θ between the two parts.
 const DIFFER_P: f64 = 0.01;
-/// The level of the same test if the undisturbed epochs by themselves are inconclusive. In simulations, a disturbance
-/// of one arm was reported as a difference in up to one of seven runs at level 0.01, and in one of twelve at 0.05.
+/// The level of the same test if the undisturbed epochs by themselves are inconclusive. In simulations of runs in which
+/// a disturbance affected one arm, up to one run in seven reported a difference at level 0.01, and one run in twelve at
+/// level 0.05.
 const UNSUPPORTED_P: f64 = 0.05;
 /// The level of a part's own interval.
 const PART_ALPHA: f64 = 0.05;
 /// θ of the two parts must differ by more than this share of the whole effect.
 const LARGEST_SHARE: f64 = 0.25;
 
-/// A verdict and the arm that loses; both may differ between the parts.
+/// A verdict, and the arm that loses. Two parts of a run may have different verdicts, and different arms may lose.
 pub(super) type Finding = (Verdict, Option<Direction>);
 
 /// Two parts of a run with different θ.

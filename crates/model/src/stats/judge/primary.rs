@@ -31,8 +31,8 @@ pub struct Primary {
     pub theta: Option<Estimate>,
     /// The verdict, after all objections.
     pub verdict: Verdict,
-    /// The arm that loses, if this is known; it may be known although the verdict is withheld, if only the size of the
-    /// effect is uncertain.
+    /// The arm that loses, if the arm is known. If only the size of the effect is uncertain, the arm may be known
+    /// although the verdict is withheld.
     pub direction: Option<Direction>,
     pub reason: Reason,
     /// The range of the effect's size, if the direction of the effect is known but its size is uncertain.
@@ -43,8 +43,8 @@ pub struct Primary {
 }
 
 impl Primary {
-    /// Returns whether more epochs could show that the result depends on the disturbed epochs: there are disturbed and
-    /// undisturbed epochs, and one of the two groups is too small for a comparison.
+    /// Returns whether more epochs could show that the result depends on the disturbed epochs. This is so if there are
+    /// both disturbed and undisturbed epochs, but too few of one kind for a comparison.
     pub fn is_unchecked(&self) -> bool {
         let few = |n: usize| (1..LEAST_EPOCHS).contains(&n);
         let disturbance = self.disturbance.as_ref();
@@ -62,8 +62,8 @@ pub struct Disturbance {
 }
 
 impl Disturbance {
-    /// Returns whether there are too few undisturbed epochs for a comparison with the disturbed epochs; the verdict is
-    /// then valid only under this disturbance.
+    /// Returns whether there are too few undisturbed epochs for a comparison with the disturbed epochs. The verdict is
+    /// then valid only for a machine that is disturbed in the same way.
     pub fn is_throughout(&self) -> bool {
         self.n_undisturbed < LEAST_EPOCHS
     }
@@ -71,10 +71,10 @@ impl Disturbance {
 
 /// Estimates θ and decides the verdict; this is the part of [`super::judge`] that is fast.
 ///
-/// θ is estimated by [`hodges_lehmann::estimate`] over the epochs, and the verdict is decided by [`classify`]. A
-/// result becomes inconclusive if θ differs between two parts of the run, and the parts do not both have this result.
-/// The parts are the disturbed epochs (which are chosen without the measured rates) and the other epochs, or the two
-/// halves of the run. If a part has fewer than six epochs, the result remains. A difference, real or negligible,
+/// θ is estimated by [`hodges_lehmann::estimate`] over the epochs, and the verdict is decided by [`classify`]. If θ
+/// differs between two parts of the run, the result becomes inconclusive, unless both parts have the same result as the
+/// run. The parts are the disturbed epochs (which are chosen without the measured rates) and the other epochs, or the
+/// two halves of the run. If a part has fewer than six epochs, the result remains. A difference, real or negligible,
 /// becomes inconclusive if the first 10 ms of the windows could account for more than a quarter of it: see
 /// [`guard_transient`].
 ///
@@ -148,8 +148,8 @@ fn doubt_of_size(input: &Input, theta: &Estimate) -> Option<SizeCause> {
     }
 }
 
-/// Returns whether the slices of both arms together have two speeds; each rate is divided by the median rate of its
-/// arm.
+/// Returns whether the rates of all slices of both arms have two modes. Before that, each rate is divided by the median
+/// rate of its arm.
 fn has_two_speeds(epochs: &[Epoch]) -> bool {
     let rates = |side| {
         let slices = epochs.iter().flat_map(move |epoch| epoch.slices_of(side));

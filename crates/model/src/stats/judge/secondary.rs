@@ -14,8 +14,8 @@ use crate::stats::quantile::{Comparison, Quantile, compare, pooled_us};
 use crate::stats::verdict::{Direction, Reason, Verdict};
 use crate::stats::{hodges_lehmann, signed_rank};
 
-/// CPU time is tested at α times this number. Therefore at most the share 1.02 α of the runs without a difference gets
-/// a wrong result for throughput or for CPU time, whatever the dependence between the two tests.
+/// CPU time is tested at α times this number. So if the arms do not differ, a run gets a wrong result for throughput or
+/// for CPU time with a probability of at most 1.02 α, whatever the dependence between the two tests.
 const CPU_PART: f64 = 0.02;
 
 /// CPU tax in µs per request, estimated by Hodges-Lehmann over epochs; `None` if the CPU time could not be read.
@@ -86,10 +86,14 @@ fn cpu_effects(input: &Input, metric: Metric) -> Vec<f64> {
 /// Returns the arm whose requests need more CPU time at both ends together. This is tested only if throughput does not
 /// show a direction, at a fraction of α (1 in 1,000 if α is 5 %).
 ///
-/// Throughput is tested first, so that this test does not change the verdict on throughput. Returns `None` if the run
-/// is invalid; if a result for throughput was withdrawn; if the disturbed epochs or one half of the run do not have
-/// the same result by themselves (at α, with six epochs or more); if the CPU time of one end is not known; and if
-/// there are fewer epochs than the test needs (11).
+/// Throughput is tested first, so that this test does not change the verdict on throughput. Returns `None` in each of
+/// these cases:
+/// - The verdict on throughput is not inconclusive, for example because the run is invalid.
+/// - A result for throughput was withdrawn.
+/// - The disturbed and the undisturbed epochs do not both show the same arm as the whole run at level α, or the two
+///   halves of the run do not. Two parts are compared only if each has at least six epochs.
+/// - The CPU time of one end is not known.
+/// - There are fewer epochs than the test needs (11).
 pub fn dearer_by_cpu(input: &Input, primary: &Primary) -> Option<Direction> {
     // If the disturbed epochs, one half of the run or the starts of slices change the throughput, they may also change
     // the CPU time.

@@ -54,8 +54,7 @@ pub enum Warning {
     },
     /// The rate jumps between two modes; the figures are in the diagnostics.
     TwoModes { side: Side, ratio: f64 },
-    /// The interval is much wider than counting noise would make it: a quieter machine would help more than a longer
-    /// run.
+    /// The interval is much wider than counting noise can explain. A quieter machine would help more than a longer run.
     EnvironmentLimited {
         /// Half width of the interval divided by the half width of the sampling floor, both at 95 %.
         factor: f64,

@@ -44,7 +44,8 @@ impl Effect {
     /// freedom of this variance: epochs − 1, or +∞ if the variance is known.
     ///
     /// # Errors
-    /// Returns [`Unusable`] for the first of value, variance and freedom that cannot be used.
+    /// [`Unusable`] if the value, the variance or the degrees of freedom cannot be used; it names the first of these
+    /// that cannot.
     pub fn new(value: f64, variance: f64, freedom: f64) -> Result<Self, Unusable> {
         if value.is_nan() || value.abs() > LARGEST_VALUE {
             return Err(Unusable::Value);

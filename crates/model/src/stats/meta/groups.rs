@@ -36,8 +36,8 @@ pub struct Common {
     pub tau_squared: Estimate,
     /// The squared standard error of τ²; +∞ if every group has only one host.
     pub tau_squared_variance: f64,
-    /// Each group's mean, whose `n` is the number of hosts; `None` for a group without hosts. The means have no
-    /// interval if every group has only one host.
+    /// Each group's mean; `None` for a group without hosts. The `n` of a mean is the number of the group's hosts. The
+    /// means have no interval if every group has only one host.
     pub means: Vec<Option<Estimate>>,
     /// The squared standard error of each mean; +∞ if the mean is missing.
     pub variances: Vec<f64>,
@@ -62,8 +62,9 @@ pub struct Between {
 
 /// Pools each group, and compares the groups. Intervals have the level 1 − `alpha`.
 ///
-/// Estimands: the mean true effect of each group's hosts; under `common`, also a variance around these means that all
-/// groups share. Under `common`, a group's mean is μ = Σwθ/Σw over the group, with w = 1/(v + τ²). The formulas are:
+/// Estimand: the mean true effect of each group's hosts. Under `common`, a second estimand is the variance of the true
+/// effects around these means, which is the same in all groups. Under `common`, a group's mean is μ = Σwθ/Σw over the
+/// group, with w = 1/(v + τ²). The formulas are:
 ///
 /// ```text
 /// se²_g = max(1, Q/E Q)·Σ w·excess/(Σw)²       t and F at k − m, for k hosts in m groups
@@ -95,10 +96,11 @@ pub fn groups(groups: &[&[Effect]], spread: Spread, alpha: f64) -> Option<Groups
 }
 
 impl Groups {
-    /// Returns the distribution that is assumed for a host of group `group_idx` before the host is measured: the
-    /// group's own mean and τ² if the group has at least [`LEAST_HOSTS_OF_OWN`] hosts; with fewer hosts, the group's
-    /// mean and the common τ²; if the group has no hosts, or if there is no such group, the mean and τ² of the whole
-    /// fleet. Returns `None` if the mean and τ² of the whole fleet are not known either (a fleet of one host).
+    /// Returns the distribution that is assumed for a host of group `group_idx` before the host is measured:
+    /// - If the group has at least [`LEAST_HOSTS_OF_OWN`] hosts: the group's own mean and τ².
+    /// - If the group has fewer hosts: the group's mean and the common τ².
+    /// - If the group has no hosts, or if there is no such group: the mean and τ² of the whole fleet; `None` if these
+    ///   are not known either (a fleet of one host).
     pub fn prior(&self, group_idx: usize) -> Option<Prior> {
         let own = self.own.get(group_idx).copied().flatten();
         let many = own.filter(|it| it.n_hosts >= LEAST_HOSTS_OF_OWN);

@@ -12,8 +12,8 @@ const CORES: f64 = 1e-6;
 ///
 /// Estimand: L = rate·c of this host, where c is the CPU time that TCP adds to a request at both ends. The kernel's
 /// work for a request over TCP does not depend on how long the server works on the request, so c is also valid for
-/// other requests of about the same size; a ratio of CPU times is not. Assumes that the rate is known. Returns `None`
-/// for a rate that is negative or not a number.
+/// other requests of about the same size. A ratio of CPU times would not be valid for them. Assumes that the rate is
+/// known. Returns `None` for a rate that is negative or not a number.
 ///
 /// Example: 40,000 requests per second with c = 5 [0, 10] µs lose 0.2 [0, 0.4] cores.
 ///

@@ -27,8 +27,8 @@ pub struct Pooled {
     pub tau_squared: Estimate,
     /// The squared standard error of the estimate of τ²; its distribution is not normal. +∞ for fewer than two hosts.
     pub tau_squared_variance: f64,
-    /// I²: the share of the variance of a typical host's measured effect that comes from differences between hosts,
-    /// from 0 to 1.
+    /// I², the share of τ² in the variance of a typical host's measured effect, from 0 to 1. The rest of this variance
+    /// is the host's own error.
     pub i_squared: Estimate,
     /// H²: the variance of a typical host's measured effect divided by the part that the host's own error explains; at
     /// least 1.
@@ -64,12 +64,11 @@ pub struct Homogeneity {
 /// ```
 ///
 /// The factor q is Hartung's, Knapp's, Sidik's and Jonkman's. The 1 is a guard: if effects agree by chance, it keeps
-/// their interval from being narrower than the plain interval. The excess is 1 for known variances
-/// (`Effect::moments`). Assumes independent hosts, variances that do not depend on the effects, and true effects that
-/// are roughly normal. The last assumption is not important for the mean of many hosts, but it is for the new host.
-/// For one host the result is its value without an interval, since nothing is known about other hosts. For two equal
-/// hosts the interval comes from their own errors, with t(1). Returns `None` if there are no hosts, and for an `alpha`
-/// that is not between 0 and 1.
+/// their interval from being narrower than the plain interval. The excess is 1 for known variances (`Effect::moments`).
+/// Assumes independent hosts, variances that do not depend on the effects, and true effects that are roughly normal.
+/// The last assumption is important for the new host, but not for the mean of many hosts. For one host the result is
+/// its value without an interval, since nothing is known about other hosts. For two equal hosts the interval comes from
+/// their own errors, with t(1). Returns `None` if there are no hosts, and for an `alpha` that is not between 0 and 1.
 ///
 /// Example: effects ±1 of known variance 0.5 give μ = 0, τ² = 1.5, se² = 1, and μ ± 12.706.
 ///

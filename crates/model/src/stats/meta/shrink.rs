@@ -39,7 +39,8 @@ pub struct Posterior {
 }
 
 impl Pooled {
-    /// Returns the distribution to assume for another host, from these hosts; `None` for fewer than two hosts.
+    /// Returns the distribution that is assumed for another host, estimated from these hosts; `None` for fewer than two
+    /// hosts.
     pub fn prior(&self) -> Option<Prior> {
         (self.n_hosts > 1).then_some(Prior {
             mean: self.mean.value,

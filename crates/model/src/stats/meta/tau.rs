@@ -19,8 +19,8 @@ const LARGEST_TAU_SQUARED: f64 = 1e13;
 /// The method by which the variance between hosts is estimated.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Spread {
-    /// The τ² at which Q equals its expected value. This method does not need normal effects, and considers that the
-    /// variances are estimates.
+    /// The τ² at which Q equals its expected value. This method does not need normal effects, and takes into account
+    /// that the variances are only estimates.
     #[default]
     PauleMandel,
     /// The maximum of the restricted likelihood, for normal effects and known variances.
@@ -102,10 +102,10 @@ fn score(group: &[Effect], tau_squared: f64) -> f64 {
 
 /// Computes the Q-profile interval of τ² at level 1 − `alpha`: every τ² for which Q(τ²) is between its two quantiles.
 ///
-/// Q divided by its scale is compared with χ², whose degrees of freedom are chosen to match Q's mean and variance.
-/// With known variances this is χ² of k − groups, and the published interval. If Q is too small even at τ² = 0, both
-/// ends are 0: the hosts differ less than their errors would make them differ. If no group has two hosts, the result
-/// is [0, +∞].
+/// Q divided by its scale is compared with χ², whose degrees of freedom are chosen to match Q's mean and variance. With
+/// known variances this is χ² of k − groups, and the published interval. If Q is too small even at τ² = 0, the hosts
+/// differ less than their errors would make them differ, and both ends are 0. If no group has two hosts, the result is
+/// [0, +∞].
 ///
 /// Example: for effects ±1 of variance 0.5, Q = 2/(0.5 + τ²) reaches the 2.5 % quantile of χ²(1), 0.000982, at τ² =
 /// 2036, and the 97.5 % quantile, 5.024, below τ² = 0. So the interval is [0, 2036].

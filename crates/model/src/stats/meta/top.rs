@@ -7,7 +7,7 @@ use crate::stats::distributions::normal_cdf;
 
 /// Largest number of halvings of the bracket around the threshold; f64 has no more digits.
 const MOST_HALVINGS: usize = 100;
-/// Maximum deviation of a host from its mean that the search considers, in standard deviations.
+/// The search covers each host's mean loss, plus and minus this number of standard deviations.
 const FAR: f64 = 40.0;
 
 /// A host in a ranking by CPU time lost.

@@ -42,14 +42,14 @@ pub struct Total {
 
 /// Sums the CPU time lost over `hosts`, each of a kind in `priors`, with an interval of level 1 − `alpha`.
 ///
-/// Estimand: Σ Lᵢ = Σ rateᵢ·cᵢ over exactly these hosts, as in [`cores_lost`](crate::stats::meta::cores_lost), with
-/// the true cᵢ of each host. It is not the mean of a population of fleets, so a host that was measured without error
-/// adds no error. Given the means μ of the kinds, cᵢ has the posterior's value m and own variance V, independent of
-/// the other hosts; for a host that was not measured, V = τ².
+/// Estimand: Σ Lᵢ = Σ rateᵢ·cᵢ over exactly these hosts, as in [`cores_lost`](crate::stats::meta::cores_lost), with the
+/// true cᵢ of each host. It is not the mean of a population of fleets, so a host that was measured without error adds
+/// no error. Given the means μ of the kinds, the cᵢ of different hosts are independent. Each cᵢ has the posterior's
+/// value m as its mean, and the posterior's own variance V; for a host that was not measured, V = τ².
 ///
 /// ```text
 /// value     Σ rate·m
-/// own       Σ rate²·V                               measured, and predicted ones apart
+/// own       Σ rate²·V                               separate sums for measured and for other hosts
 /// means     Σ_kinds var(μ)·(Σ rate·borrowed)²       one error for all hosts of a kind: it does not cancel
 /// interval  value ± t·√(own + means)                t at Satterthwaite's degrees of freedom
 /// ```

@@ -13,8 +13,8 @@ const MOST_ALONE: usize = 300;
 /// The level of the intervals that [`pool`] computes; the intervals are not used in this file.
 const ALPHA: f64 = 0.05;
 
-/// Computes the usual effect for each of these hosts, only from the other hosts. If the host itself were included, a
-/// large deviation would increase τ² and so hide itself.
+/// Computes, for each of these hosts, the distribution of effects that the other hosts suggest for it. If the host
+/// itself were included, its large deviation would increase τ², which would hide the deviation.
 ///
 /// Returns `None` for every host if there are too few other hosts, or so many that one host does not matter; the mean
 /// of all hosts is then good enough.
@@ -23,8 +23,8 @@ const ALPHA: f64 = 0.05;
 /// O(k²) steps of [`pool`] for k hosts; k is at most 300.
 ///
 /// # Source
-/// Externally studentized residuals: Viechtbauer and Cheung, Outlier and influence diagnostics for meta-analysis, Research
-/// Synthesis Methods 1 (2010) 112-125.
+/// Externally studentized residuals: Viechtbauer and Cheung, Outlier and influence diagnostics for meta-analysis,
+/// Research Synthesis Methods 1 (2010) 112-125.
 pub fn without_each(effects: &[Effect], spread: Spread) -> Vec<Option<Prior>> {
     let is_judged = (LEAST_OTHERS + 1..=MOST_ALONE).contains(&effects.len());
     let usual = |host_idx: usize| {

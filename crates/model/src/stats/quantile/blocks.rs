@@ -37,8 +37,8 @@ pub enum Comparison {
         have: usize,
         /// Number of blocks that an interval at this level needs.
         need: usize,
-        /// Number of epochs that would give this number of blocks, with as many samples per epoch as so far; `None` if
-        /// there are no samples.
+        /// Number of epochs that would be enough for `need` blocks, if the later epochs have as many samples as the
+        /// epochs so far; `None` if there are no samples.
         n_epochs_needed: Option<usize>,
     },
     /// The slices are shorter than ten times the 99 % latency, and cut off the tail.
