@@ -1,4 +1,4 @@
-//! Determines which command makes an application read its files again, and runs it.
+//! Determines which command makes an application read its files again, and runs the command.
 
 use std::collections::BTreeSet;
 use std::fs::File;
@@ -75,7 +75,7 @@ pub(crate) fn reload_of_unit(process: &Process) -> Option<String> {
 /// Runs a command and waits for it. Processes that a shell leaves in the background keep running.
 ///
 /// # Errors
-/// If no shell can be started, or the reason why the program was not run.
+/// If no shell can be started, or if the program was not run; the error then contains the reason.
 pub(crate) fn run(line: &Line, within: Duration, stop: &AtomicBool) -> io::Result<Ran> {
     match line.question() {
         Some(question) => answer(question, within, stop),

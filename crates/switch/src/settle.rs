@@ -180,7 +180,7 @@ pub(crate) fn sweep(file: &PlannedFile) -> io::Result<()> {
 }
 
 /// Removes the file that a killed looptax left next to the application's file. If the leftover contains text that
-/// another process wrote at the moment of the exchange, puts it back into its place instead.
+/// another process wrote at the moment of the exchange, swaps the names of the two files back instead.
 pub(crate) fn settle(file: &PlannedFile) -> io::Result<()> {
     let folder = match folder_of(file) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
@@ -198,7 +198,8 @@ pub(crate) fn settle(file: &PlannedFile) -> io::Result<()> {
     match (lies(&folder, name, file), lies(&folder, staged, file)) {
         (_, FileHolds::Old | FileHolds::New) => folder.remove(staged),
         (FileHolds::Old | FileHolds::New, FileHolds::Other) => exchange_back(&folder, staged, name),
-        // Another process has written the file again since. Both texts are that process's, so neither is removed.
+        // Since the exchange, another process has written the file again. Both texts come from that process, so neither
+        // text is removed.
         (_, FileHolds::Nothing | FileHolds::Foreign)
         | (FileHolds::Other | FileHolds::Nothing | FileHolds::Foreign, FileHolds::Other) => Ok(()),
     }

@@ -25,9 +25,9 @@ pub(crate) struct Visitor {
 /// The results of the requests. All times count from the start of the visitor.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Visits {
-    /// The start of the present series of requests at which the page was as before.
+    /// The time since which every request has found the page as before.
     pub(crate) fine_since: Option<Duration>,
-    /// The start of the present series of requests at which the page differed, and how it differed at the last request.
+    /// The time since which every request has found that the page differs, and how it differed at the last request.
     pub(crate) differs: Option<(Duration, String)>,
     /// Requests that began before this time show nothing about the new files.
     counts_from: Duration,

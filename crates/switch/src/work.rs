@@ -22,7 +22,8 @@ use crate::replace::{replace, replace_and_keep};
 use crate::settle::{folder_of, give_back, let_go, look, not_read, original_of, settle, standing};
 use crate::taken_out::take_out;
 
-/// The maximum number of bytes read from a kept file or of a fix's data; neither is longer.
+/// The maximum number of bytes that are read from a kept file, or from the file with a fix's data. Real files are not
+/// longer.
 const MOST_KEPT_BYTES: u64 = 16 << 20;
 /// The name of the file with a fix's data, in the same folder as the journal. The data may contain password hashes.
 const FIX_FILE: &str = "fix";
@@ -402,8 +403,8 @@ impl Work {
     }
 }
 
-/// Returns the text that has to be written to put a file back; `None` if the file has that text already, or is to be
-/// removed.
+/// Returns the text that has to be written to put a file back; `None` if the file already has that text, or if the file
+/// has to be removed.
 pub(crate) fn text_back(own: &Folder, file: &PlannedFile, idx: usize) -> Result<Option<Vec<u8>>, SwitchError> {
     match look(file) {
         FileHolds::Other if file.created.is_some() => {

@@ -20,10 +20,10 @@ use rustix::net::{Shutdown, shutdown};
 /// The scripted faults. By default there are no faults.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Script {
-    /// The server stops listening when it has accepted this number of connections, before it answers on the last of
-    /// them.
+    /// When the server has accepted this number of connections, it stops listening. Only then does it answer on the
+    /// last connection.
     pub n_connections: Option<usize>,
-    /// The number of a GET, counted from 1; the server closes its connection without an answer.
+    /// The number of a GET, counted from 1. The server closes the connection instead of answering this GET.
     pub closes_at: Option<u64>,
     /// Time that the server waits before it closes this connection.
     pub closes_after: Duration,

@@ -320,8 +320,8 @@ impl Finished {
         self
     }
 
-    /// Fails unless the program ended with this exit code, and reported exactly one error, which contains these words
-    /// (or its causes contain them), and exactly one hint.
+    /// Fails unless the program ended with this exit code, reported exactly one error and exactly one hint, and printed
+    /// each of `words` on stderr.
     ///
     /// # Panics
     /// Panics if one of these conditions is not met.

@@ -84,7 +84,8 @@ impl Scratch {
         text
     }
 
-    /// Returns the processes that have the folder as working directory, in their command line or in their environment.
+    /// Returns the processes that work in the folder, or that have its path in their command line or in their
+    /// environment.
     pub fn processes(&self) -> Vec<u32> {
         let Ok(entries) = fs::read_dir("/proc") else {
             return Vec::new();

@@ -62,15 +62,15 @@ pub trait Codec: Send {
         false
     }
 
-    /// Returns how a request of one message is made from the previous request. The result is the same for all requests
-    /// of a connection.
+    /// Returns the change that turns a request of one message into the next request. The result is the same for all
+    /// requests of a connection.
     fn renewal(&self) -> Renewal {
         Renewal::Anew
     }
 
-    /// Returns the length of a request that is a stream: its message is sent repeatedly until this many bytes are sent,
-    /// the last time only in part. `None` if a message is sent once. The result is the same for all requests of a
-    /// connection.
+    /// Returns the length of a request that is a stream; `None` if the message is sent only once. A stream sends its
+    /// message repeatedly until this many bytes are sent; the last repetition may be cut off. The result is the same
+    /// for all requests of a connection.
     fn stream_bytes(&self) -> Option<u64> {
         None
     }

@@ -1,4 +1,4 @@
-//! The errors of a connection. Each variant is a failed action with the object of the action.
+//! The errors of a connection. A variant may contain the action that failed, such as `read the greeting`.
 
 use std::io;
 use std::time::Duration;
@@ -135,7 +135,7 @@ impl WireError {
         Self::Malformed { protocol, action, expected, found: printable(found) }
     }
 
-    /// Returns whether a login may have ended with this error because the server does not accept more connections.
+    /// Returns whether this error at the end of a login may mean that the server does not accept more connections.
     ///
     /// Redis sends a message about this, but the message can get lost, because Redis closes the connection before it
     /// has read anything.

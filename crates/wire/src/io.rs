@@ -33,7 +33,7 @@ pub(crate) fn read_some(
     }
 }
 
-/// Reads available bytes into `buf`; returns their number, or 0 if the peer has closed the connection regularly.
+/// Reads available bytes into `buf`; returns their number, or 0 if the peer has closed the connection without an error.
 pub(crate) fn read_or_end(
     stream: &mut impl Read,
     buf: &mut [u8],

@@ -33,7 +33,7 @@ impl Keyed {
         KeyForm::Digits.write(key, &mut out[start + self.digits_at..]);
     }
 
-    /// Returns how the command for the next key is made from the previous command.
+    /// Returns the change that turns the previous command into the command for the next key.
     pub(crate) fn renewal(&self) -> Renewal {
         Renewal::key(self.digits_at, KeyForm::Digits)
     }
@@ -48,7 +48,7 @@ pub(crate) fn filler(n_bytes: usize) -> Vec<u8> {
     vec![FILLER; n_bytes]
 }
 
-/// Looks for a reply without data that must be `wanted`; for other bytes, returns the result of `other`.
+/// Looks for the reply `wanted`, which has no data; for other bytes, returns the result of `other`.
 #[inline]
 pub(crate) fn fixed_reply(
     received: &[u8],

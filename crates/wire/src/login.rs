@@ -24,7 +24,8 @@ pub struct Login {
     pub accounts: Option<String>,
     /// Data that is kept for the next login.
     pub salted: Salted,
-    /// Whether the user has enabled MySQL's `mysql_clear_password`, which MySQL's own clients require, too.
+    /// Whether the user has enabled MySQL's `mysql_clear_password`. MySQL's own clients also use this plugin only if it
+    /// is enabled.
     pub enables_clear: bool,
     /// Whether looptax started the server. If it did, no other program knows the password, which is valid only for this
     /// server.

@@ -7,7 +7,7 @@ use std::collections::VecDeque;
 
 use crate::{Codec, Draws, Reply, WireError};
 
-/// Number of commands in flight for which memory is reserved; with more, it allocates.
+/// Number of commands in flight for which memory is reserved. If more commands are in flight, the codec allocates.
 const IN_FLIGHT: usize = 64;
 
 /// A random mix of two codecs: on average `reads` requests of one codec for every `writes` requests of the other.

@@ -34,8 +34,8 @@ pub enum KeyForm {
 }
 
 impl Renewal {
-    /// Returns a change of the key at this position. If the position does not fit into 16 bits, the request is written
-    /// again instead.
+    /// Returns the change that writes the next key at this position. If the position does not fit into 16 bits, returns
+    /// `Anew`: the request is written again.
     pub(crate) fn key(at: usize, form: KeyForm) -> Self {
         u16::try_from(at).map_or(Self::Anew, |at| Self::Key { at, form })
     }

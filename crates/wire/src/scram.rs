@@ -98,7 +98,7 @@ impl Exchange {
 
     fn with_nonce(user: &str, password: &str, nonce: String) -> Self {
         let user = user.replace('=', "=3D").replace(',', "=2C");
-        // If SASLprep does not allow the password, it is used unchanged, as by PostgreSQL.
+        // If SASLprep does not allow the password, the password is used unchanged. PostgreSQL does the same.
         let password = stringprep::saslprep(password)
             .map_or_else(|_| password.as_bytes().to_vec(), |it| it.into_owned().into_bytes());
         Self { password, bare: format!("n={user},r={nonce}"), nonce }

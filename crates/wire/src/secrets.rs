@@ -30,7 +30,8 @@ pub fn keep_out_of_words(secret: &Secret) {
     all.push(secret.to_vec());
 }
 
-/// Returns at least the first `most` bytes, with stars instead of each password.
+/// Returns about the first `most` bytes, with stars in place of each password. If these bytes contain passwords, fewer
+/// bytes may be returned.
 pub(crate) fn masked(bytes: &[u8], most: usize) -> Cow<'_, [u8]> {
     let all = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);
     let longest = all.iter().map(Vec::len).max().unwrap_or(0);

@@ -1,15 +1,15 @@
 //! Decides whether the server admitted the application over the socket, and which observations show that.
 //!
-//! Each conclusion stays true if other programs use the same account over the socket, or are refused. Called by `seen`,
-//! which judges.
+//! Each conclusion is true even if other programs use the same account over the socket, or if the server refuses other
+//! programs. Called by `seen`, which judges.
 
 use looptax_host::eyes::{Counted, Counts};
 use looptax_model::dsn::Protocol;
 
 use super::seen::{Asks, FEWEST_COUNTED, Seen};
 
-/// The maximum number of TCP connections that are used as a count. Among more connections, two may have used the same
-/// port, and would count as one.
+/// The number of TCP connections is used only if it is below this limit. Among more connections, two may have used the
+/// same port, and would count as one.
 const MOST_COUNTED: u64 = 1000;
 
 /// The maximum number of turns of a PostgreSQL login: the start message, and two messages of SCRAM. A turn is a message
@@ -19,13 +19,15 @@ const MOST_OF_METHOD: u64 = 3;
 /// The maximum number of turns of a MySQL or MariaDB login with any plugin, including two turns of TLS.
 const MOST_OF_PLUGINS: u64 = 6;
 
-/// Returns the largest number of turns that can belong to logins if the server refused all of them; `None` if the
-/// number is not known. `method` is the login method of all accounts that the application may use, if it is known.
+/// Returns the largest number of turns that can belong to logins, assuming that the server refused every login; `None`
+/// if this number is not known. `method` is the login method of all accounts that the application may use, if it is
+/// known.
 ///
 /// # Source
-/// MySQL and MariaDB: the answer to the greeting, another method, a request for the server's key, the password; before
-/// these, two turns of TLS. PostgreSQL: requests for GSSAPI and for TLS, the start, and one turn for a password or two
-/// turns for SCRAM. Over a socket libpq requests neither GSSAPI nor TLS (`fe-connect.c`).
+/// A login of MySQL or MariaDB has at most these turns: two turns of TLS, the answer to the greeting, another method, a
+/// request for the server's key, and the password. A login of PostgreSQL has at most these turns: requests for GSSAPI
+/// and for TLS, the start, and one turn for a password or two turns for SCRAM. Over a socket libpq requests neither
+/// GSSAPI nor TLS (`fe-connect.c`).
 pub(super) fn most_login_turns(
     protocol: Protocol,
     method: Option<&str>,
@@ -47,10 +49,11 @@ pub(super) fn most_login_turns(
     }
 }
 
-/// Returns the smallest number of turns if each of these connections logs in; `None` if the number is not known.
+/// Returns the smallest number of turns that belong to logins, assuming that each of these connections logs in; `None`
+/// if this number is not known.
 pub(super) fn least_login_turns(protocol: Protocol, method: Option<&str>, n_opened: u64) -> Option<u64> {
     match protocol {
-        // A login has one turn: the answer to the greeting, or to AUTH.
+        // A login has at least one turn: in MySQL the answer to the greeting, in Redis `AUTH`.
         Protocol::Mysql | Protocol::Redis => Some(n_opened),
         Protocol::Postgres => method.map(|it| n_opened * turns_of(it)),
         _ => None,
@@ -66,8 +69,9 @@ fn turns_of(method: &str) -> u64 {
     }
 }
 
-/// Returns the turns of a MySQL or MariaDB login without TLS, if the account has only this plugin: the answer to the
-/// greeting, a change from the greeting's plugin to this plugin, and the plugin's further messages.
+/// Returns the number of turns of a MySQL or MariaDB login without TLS, for an account that has only this plugin. The
+/// turns are the answer to the greeting, a change from the greeting's plugin to this plugin, and the plugin's further
+/// messages.
 fn turns_of_plugin(plugin: &str) -> u64 {
     match plugin {
         "mysql_native_password" | "client_ed25519" => 2,
@@ -92,8 +96,8 @@ impl Seen {
         if rest < FEWEST_COUNTED { 0 } else { rest }
     }
 
-    /// Whether the server admitted the application over the socket: the application's own processes connected, and the
-    /// server accepted them. Other programs may use the same account over the socket.
+    /// Whether the server admitted the application over the socket. This requires that the application's own processes
+    /// connected, and that the server accepted them. Other programs may use the same account over the socket.
     pub(super) fn is_over_socket(&self) -> bool {
         self.has_come_itself() && (self.n_listed > 0 || self.is_let_in_unasked() || self.is_let_in_by_count())
     }
@@ -103,9 +107,9 @@ impl Seen {
         self.n_of_application > 0 || self.by_kernel.is_some_and(|it| it.n_opened > 0)
     }
 
-    /// Whether the server admitted the client, if looptax cannot ask the server. This is shown by more answers than
-    /// refused logins can get, by a count of refusals that the server keeps at zero, or by a page of the application
-    /// that works as before.
+    /// Whether the server admitted the client; used if looptax cannot ask the server. Each of these facts can show it:
+    /// the application got more answers than refused logins can get; the server counts refusals, and has counted none;
+    /// the protocol has no logins; a page of the application works as before.
     fn is_let_in_unasked(&self) -> bool {
         let lets_all_in = self.is_asked || self.protocol.is_some_and(|it| !has_logins(it));
         let is_answered = self.by_kernel.map_or(lets_all_in, |it| it.n_turns > 0);
@@ -117,7 +121,7 @@ impl Seen {
         self.by_kernel.is_some_and(|it| it.of_logins.is_some_and(|most| it.n_turns > most))
     }
 
-    /// Whether more of the application's logins or requests were answered than can have been refused.
+    /// Whether the server answered more of the application's logins or requests than it can have refused.
     fn is_let_in_by_count(&self) -> bool {
         let Some(now) = self.by_kernel else {
             return self.is_let_in_by_rest();
@@ -126,9 +130,9 @@ impl Seen {
         let is_not_refused = |n: u64| self.n_refused.is_some_and(|refused| n > refused);
         match self.protocol {
             Some(Protocol::Mysql) => has_worked || now.n_turns > 0 && is_not_refused(before.n_opened),
-            // Redis refuses a login at the first request, so each request counts. A connection that is still open is in
-            // the server's list, unless it uses another account, such as the account of another program of the same
-            // user.
+            // Redis refuses a login at the first request, so the number of requests is compared with the number of
+            // refusals. A connection that is still open is in the server's list. The exception is a connection with
+            // another account, such as the account of another program of the same user.
             Some(Protocol::Redis) => now.n_opened > self.n_not_listed && is_not_refused(before.n_turns),
             Some(Protocol::Postgres) => {
                 let refused = self.n_opened_by_all.checked_sub(self.n_counted.unwrap_or(0));
@@ -151,8 +155,8 @@ impl Seen {
     }
 
     /// Whether the application connected more than once, closed each connection, and got no answers except those to its
-    /// logins. A client of Redis may send its login and its requests together. For Redis the server must therefore also
-    /// have refused as many logins.
+    /// logins. A client of Redis may send its login and its requests together. For Redis the number of refused logins
+    /// must therefore also be at least the number of answered requests.
     pub(super) fn asks_nothing(&self) -> bool {
         let is_refused = self.n_refused.is_some_and(|it| it >= self.asked_before.n_turns.max(FEWEST_COUNTED));
         let has_refused = self.protocol != Some(Protocol::Redis) || is_refused;
@@ -161,9 +165,9 @@ impl Seen {
         is_known && self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED && is_no_more(it))
     }
 
-    /// Whether the server admitted the client, if there are only the server's counts: judged by the number of
-    /// connections that is left when all known connections are subtracted. This proves something only if no other
-    /// client connects.
+    /// Whether the server admitted the client, if looptax knows only the server's counts. looptax subtracts all known
+    /// connections from the server's count, and judges by the number that is left. This proves something only if no
+    /// other client connects.
     fn is_let_in_by_rest(&self) -> bool {
         let is_alone = self.strangers.is_empty() && !self.is_looptax_about;
         let rest = self.n_counted_over_socket();

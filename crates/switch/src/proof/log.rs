@@ -19,8 +19,8 @@ const TELLING: [&str; 5] =
 pub(super) struct Logs(Vec<(File, u64)>);
 
 impl Logs {
-    /// Finds the log files among the files that the process has open and its user may read; empty if looptax may not
-    /// inspect the process.
+    /// Finds the log files among those files that the process has open and that the process's user may read; empty if
+    /// looptax may not inspect the process.
     pub(super) fn find(server: &Process) -> Self {
         let names = kernel::names(server.file("fd")).into_iter().flatten();
         let mut known: Vec<FileId> = Vec::new();

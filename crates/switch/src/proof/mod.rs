@@ -2,9 +2,9 @@
 //!
 //! `application` decides whose connections count, and `askers` collects the programs that may be the application.
 //! `counter` gets counts from the kernel, `eye` from the server, `page` requests a page of the application, and `log`
-//! reads the server's log. `watch` uses these modules to inspect repeatedly what is `watched`. `seen` holds the results
-//! and judges them; `let_in` knows which results show that the server admitted the application. `watches` holds the
-//! watches over all connections that move. These modules write nothing.
+//! reads the server's log. `watch` uses these modules to observe a connection repeatedly; `watched` describes this
+//! connection. `seen` holds the results and judges them; `let_in` knows which results show that the server admitted the
+//! application. `watches` holds the watches over all connections that move. These modules write nothing.
 
 mod application;
 mod askers;
@@ -79,7 +79,7 @@ pub trait Proof {
         Ok(())
     }
 
-    /// After the reload with this index, waits for what the next reload needs.
+    /// Is called after the reload with this index; waits until the programs are ready for the next reload.
     ///
     /// # Errors
     /// The step that failed.
@@ -126,7 +126,8 @@ pub trait Proof {
         line.clone()
     }
 
-    /// After a reload of the old files, waits for what the next reload needs; after the last reload, waits for its end.
+    /// Is called after each reload of the old files; waits until the programs are ready for the next reload. After the
+    /// last reload, waits until that reload has ended.
     fn after_old_reload(&mut self, _idx: usize, _is_last: bool) {}
 
     /// Returns evidence other than a page that everything works again.
@@ -143,6 +144,6 @@ pub enum Judged {
     Fails(SwitchStep),
     /// No connection came, so nothing is known; the text describes this.
     Unproved(String),
-    /// looptax cannot see the result from where it runs, as the plan announced.
+    /// looptax runs in a place from which it cannot see the result. The plan announced this.
     Unseen(String),
 }

@@ -168,7 +168,8 @@ impl Page {
         })
     }
 
-    /// Whether each compared line is as before. A line that also differs from the last request is no longer compared.
+    /// Whether each compared line is as before. If a line is not as before, and also changed since the previous
+    /// request, the line is no longer compared.
     fn forgets_what_moves(&mut self, last: &[String]) -> bool {
         let mut is_alike = true;
         for (idx, (line, now)) in self.lines.iter_mut().zip(&self.last).enumerate() {

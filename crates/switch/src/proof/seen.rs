@@ -13,8 +13,8 @@ pub(super) const QUIET: Duration = Duration::from_secs(2);
 /// How long a refusal has to last before it counts: a server may refuse clients while the server or the clients
 /// restart.
 const MAY_BE_REFUSED: Duration = Duration::from_secs(5);
-/// The smallest count of connections by the server that proves something. A smaller count may be looptax's own login,
-/// which the server counted late.
+/// If the server counted fewer connections than this, its count proves nothing: the only counted connection may be
+/// looptax's own login, which the server counted late.
 pub(super) const FEWEST_COUNTED: u64 = 2;
 
 /// Counts of some processes' requests over the socket, from the kernel.
@@ -23,11 +23,11 @@ pub(super) struct Asks {
     pub(super) n_opened: u64,
     /// The number of requests that were answered.
     pub(super) n_turns: u64,
-    /// The maximum number of `n_turns` that can belong to logins, if the server refused all logins; `None` if this is
-    /// not known.
+    /// The maximum number of requests in `n_turns` that can belong to logins, if the server refused all logins; `None`
+    /// if this is not known.
     pub(super) of_logins: Option<u64>,
-    /// The minimum number of `n_turns` that belong to logins, if each connection logs in; `None` if the login method is
-    /// not known.
+    /// The minimum number of requests in `n_turns` that belong to logins, if each connection logs in; `None` if the
+    /// login method is not known.
     pub(super) of_whole_logins: Option<u64>,
 }
 
@@ -55,7 +55,7 @@ pub(super) struct Seen {
     pub(super) unasked: Option<String>,
     /// The application's requests over the socket; `None` if looptax may not count in the kernel.
     pub(super) by_kernel: Option<Asks>,
-    /// `by_kernel` as it was at the second-to-last time when looptax asked the server for its counts.
+    /// The value of `by_kernel` at the second-to-last request for the server's counts.
     pub(super) asked_before: Asks,
     /// The connections that any program opened over any transport, counted by the kernel. Counting begins before the
     /// files are written, because the server may be late to count a client that was just connecting.
@@ -109,7 +109,8 @@ pub(super) struct Seen {
     pub(super) over_tcp: Vec<OverTcp>,
     /// When the application was reloaded. Earlier connections may come from the old file.
     pub(super) reloaded: Duration,
-    /// The number of TCP connections of processes like the application's that were too short to show their account.
+    /// The number of TCP connections that were too short to show their account, from processes like those of the
+    /// application.
     pub(super) n_unclear: u64,
     /// Other programs that use the account over TCP.
     pub(super) others: BTreeSet<String>,

@@ -38,7 +38,7 @@ pub struct Watch {
     /// Inodes of connections to the socket since counting began: the application's, and (`our_inodes`) looptax's own.
     own_inodes: BTreeSet<u64>,
     our_inodes: BTreeSet<u64>,
-    /// The connections over the socket that the server lists, and those that are open, each with its first look.
+    /// The look that first saw each connection to the socket: in the server's list, and (`open_since`) the kernel's.
     listed_since: BTreeMap<u64, u64>,
     open_since: BTreeMap<u64, u64>,
     n_looks: u64,
@@ -71,13 +71,13 @@ pub struct Watch {
 
 /// The pause between two requests for the server's counts; such requests are expensive.
 const BETWEEN_COUNTS: Duration = Duration::from_millis(500);
-/// How long to wait for a short connection before anything is written: a page that is requested every second opens one.
+/// How long `calibrate` waits for a short connection: long enough if a page is requested every second.
 const CALIBRATED_WITHIN: Duration = Duration::from_secs(1);
 const BETWEEN_CALIBRATIONS: Duration = Duration::from_millis(50);
 
 impl Watch {
     /// Takes the first look, before anything is written. The application consists of the processes in `named` and those
-    /// that use the account over TCP; with `user`, only of that user's processes.
+    /// that use the account over TCP. If `user` is set, only processes of this user belong to the application.
     pub fn begin(of: Watched, named: &[Process], user: Option<u32>) -> Self {
         let mut application = Application::default();
         for process in named {
@@ -143,7 +143,7 @@ impl Watch {
     /// Continues with the socket that is now known. Earlier observations belong to the time before the switch.
     pub(crate) fn with_socket(mut self, of: Watched, named: &[Process]) -> Self {
         if !self.eye.sees_tcp() {
-            // Without a list over TCP, only the server's list over the socket shows which clients use the account.
+            // A login over TCP cannot list sessions, so only a login over the socket shows the account's clients.
             return Self::begin(of, named, self.application.user());
         }
         let open = |it| self.eye.open_socket(&of.address, it, self.limits);
@@ -210,8 +210,8 @@ impl Watch {
         self.restart();
     }
 
-    /// Determines, from connections before anything is written, whether the kernel sees every connection that the
-    /// server counts.
+    /// Determines whether the kernel sees every connection that the server counts. Uses the connections that it sees
+    /// before anything is written.
     ///
     /// Connections that stay open need no count. If there were short connections before, waits for a short one.
     pub fn calibrate(&mut self) {
@@ -518,9 +518,9 @@ impl Watch {
         earlier.filter_map(|it| self.over_socket.get(it)).any(|it| self.application.has(it))
     }
 
-    /// Returns how many sessions over the socket must be the application's. Counts the sessions that the server has
-    /// listed since an earlier look, minus other programs' connections in all that time: a session that the server
-    /// listed before and after looptax read the kernel's list was open in between, and belongs to some process.
+    /// Returns how many sessions over the socket must be the application's: those that the server has listed since an
+    /// earlier look, minus the connections that other programs have had open in all that time. A session that is in the
+    /// server's list before and after looptax reads the kernel's list was open in between, and has a process.
     fn n_listed_alone(&self) -> u64 {
         let is_others = |it: &u64| !self.own_inodes.contains(it) && !self.our_inodes.contains(it);
         // There has to be at least one look between the two lists.
@@ -542,7 +542,7 @@ impl Watch {
         self.application.is_read_by(pids);
     }
 
-    /// Collects TCP clients before anything is written. If they are only one program, that program is the application.
+    /// Collects TCP clients before anything is written. If all are the same program, that is the application.
     pub(super) fn learn(&mut self, all: &[Asking]) {
         let own = all.iter().filter(|it| self.of.takes(&it.counted.asked));
         self.seen.n_opened_by_all += own.map(|it| it.counted.counts.n_opened).sum::<u64>();
@@ -552,7 +552,7 @@ impl Watch {
         self.askers.take(all, &self.of);
     }
 
-    /// Takes the programs that were found as the application, if they are all the same program.
+    /// Treats the collected programs as the application, if they are all the same program.
     pub(super) fn has_learnt(&mut self) {
         let mut all = self.of.readers_of(self.askers.all(&self.open_tcp), |it| &it.process);
         if self.application.is_seen() {
@@ -578,7 +578,7 @@ impl Watch {
             return;
         };
         let holder = self.clients.get(&from);
-        // The kernel's count shows which program made a short connection, if it shows that for all connections.
+        // If the kernel's counts show every connection's program, they also show it for short connections.
         let is_told = self.seen.by_kernel.is_some() && self.of.is_whole && self.seen.n_tcp_of_unknown == 0;
         if holder.is_some_and(is_looptax) || holder.is_none() && is_told {
             return;

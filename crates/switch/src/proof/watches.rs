@@ -14,7 +14,7 @@ use super::{Application, Judged, Judgement, Proof, Watch};
 use crate::journal::{MovedFrom, Step};
 use crate::step::step;
 
-/// A client that connected less than this long ago may still be logging in.
+/// For this long after a client has connected, the client may still be logging in.
 const ON_THE_WAY_IN: Duration = Duration::from_secs(1);
 
 /// The watches over all connections that move, with the kernel's counts for them.

@@ -43,7 +43,7 @@ use proof::ServerSide;
 ///
 /// # Errors
 /// If one file is a server's own, but no connection in the other file leads to a server that was seen to read the
-/// server's file; if there is no suitable path for the socket; and the errors of planning an application's file.
+/// server's file; if there is no suitable path for the socket; if planning the application's file fails.
 pub(crate) fn look_at<'a>(
     wish: Wish<'a>,
     other: &'a Path,

@@ -10,7 +10,7 @@ use crate::proof::{Application, Kin};
 
 #[derive(Debug, Default)]
 pub(super) struct Others {
-    /// For each program, the properties that its processes have in common, and its name for a person.
+    /// For each program, the properties that its processes have in common, and the name that a person sees.
     all: Vec<(Kin, String)>,
     seen_again: BTreeSet<usize>,
     n_over_tcp: usize,
@@ -81,7 +81,7 @@ impl Others {
         self.seen_again.extend(again.map(|(idx, _)| idx).collect::<Vec<_>>());
     }
 
-    /// Returns the programs that are running and have not connected again, for a person.
+    /// Returns the names of the programs that are running and have not connected again.
     pub(super) fn missing(&self) -> Vec<String> {
         self.unseen(true)
     }
@@ -98,7 +98,8 @@ impl Others {
     }
 }
 
-/// Returns each process with connections to a server, whether it uses TCP, and how many connections it has.
+/// Returns each process that has connections to a server. For each process, also returns whether it uses TCP, and the
+/// number of its connections.
 pub(super) fn clients(server_pid: u32, survey: &Survey) -> impl Iterator<Item = (Process, bool, usize)> {
     let own = std::process::id();
     let is_its = move |idx: usize| survey.servers[idx].process.pid == server_pid;

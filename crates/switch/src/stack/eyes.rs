@@ -14,7 +14,7 @@ type Ends = (SocketAddr, SocketAddr);
 
 /// Connections to a port and to a socket, which are inspected repeatedly.
 pub(super) struct Eyes {
-    /// Both programs; the server behind the web server as it listened at the last `refresh`.
+    /// Both programs. The process of the server behind is the one that listened at the last `refresh`.
     pub(super) sides: Sides,
     pub(super) tcp: SocketAddr,
     /// The endpoints of the port before the switch.
@@ -84,8 +84,8 @@ impl Eyes {
         held.values().any(|it| self.sides.is_front(it))
     }
 
-    /// Returns the process of the server behind that listens on this socket; after a restart this is a different
-    /// process.
+    /// Returns the process that listens on this socket and belongs to the server behind. After a restart this is a
+    /// different process.
     pub(super) fn on(&self, socket: &Path) -> Option<Process> {
         let own = &self.sides.back_master;
         if back::listens(own, socket) {

@@ -138,7 +138,7 @@ impl Looking<'_> {
         Some(fails(PointCode::PathNotTried, closed.what, how).with_next(closed.next))
     }
 
-    /// Returns the point about a server behind that may not create a socket in the folder.
+    /// Returns a point if the server behind may not create a socket in the folder.
     fn may_not_listen(&self) -> Option<Point> {
         let folder = self.socket.parent().unwrap_or(self.socket);
         let found = read::look(folder).ok()??;

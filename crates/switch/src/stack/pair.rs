@@ -13,8 +13,8 @@ use super::connections;
 use super::front::{self, FrontProgram};
 use crate::text::Text;
 
-/// Applications, by their names in the table of applications, that listen where a unit, a Procfile or an environment
-/// variable says.
+/// The applications whose address is in a unit, a Procfile or an environment variable, by their names in the table of
+/// applications.
 const BY_HAND: [&str; 5] = ["gunicorn", "uvicorn", "puma", "uwsgi", "systemd_socket_http"];
 
 impl Text {

@@ -51,7 +51,8 @@ impl Port {
         let mut known: Vec<usize> = own.filter_map(|it| it.checked.line).collect();
         let mut found = if moves { Vec::new() } else { known.clone() };
         for named in named_ports(application, text, self.tcp.port()) {
-            // A connection that looptax knows explains one mention of the port in its directive.
+            // Each connection that looptax knows accounts for one mention of the port: the mention in the directive of
+            // the connection.
             let explained = known.iter().position(|line| named.lines.contains(line));
             match explained {
                 Some(at) => drop(known.swap_remove(at)),

@@ -26,15 +26,17 @@ use crate::line::{Commands, Line};
 use crate::proof::{Judged, Page, Proof};
 use crate::step::{step, stopped};
 
-/// How long the page has to be as before, without any connection to the port, before the proof counts.
+/// The proof counts only after this time. During this time the page has to be as before, and the web server must not
+/// have a connection to the port.
 const STEADY: Duration = Duration::from_secs(2);
 /// How long looptax waits for a program after a command has made it read its files.
 const TAKEN: Duration = Duration::from_secs(10);
 const PAUSE: Duration = Duration::from_millis(10);
 /// The pause between two requests for a page while looptax looks for the page's connections.
 const PAGE_PAUSE: Duration = Duration::from_millis(3);
-/// The longest wait for a page's connections. After this time, looptax rejects the page, because it seems to use no
-/// server. The wait is long because on a busy machine a connection of one millisecond is missed hundreds of times.
+/// The longest wait for a page's connections. If looptax has seen no connection after this time, it rejects the page,
+/// because the page seems to use no server. The wait is long because connections last a millisecond: on a busy machine,
+/// looptax misses hundreds of them.
 const LONGEST_LOOK: Duration = Duration::from_secs(15);
 /// How many requests run at the same time during this wait, so that a connection is open most of the time.
 const N_ASKING: usize = 4;
@@ -52,7 +54,7 @@ pub(crate) struct Way {
     signal: Option<String>,
     /// The socket that the pages will use.
     socket: PathBuf,
-    /// The start of the time in which no connection has come over TCP.
+    /// When the present time without connections over TCP began.
     quiet: Since,
     /// The web server's workers before the programs read the old files again.
     before: Vec<Process>,
@@ -275,7 +277,8 @@ fn wait_until(is_so: impl Fn() -> bool) {
 }
 
 /// Requests the page repeatedly, and checks whether its connections are seen while they are open. This is needed
-/// because the kernel shows no closed connection if it was reset, or if the kernel already keeps too many.
+/// because the kernel does not list closed connections that were reset. If the kernel already keeps too many closed
+/// connections, it lists no further ones.
 fn is_seen_when_asked(page: &Page, eyes: &mut Eyes, mut n_seen: usize) -> bool {
     let (start, is_over) = (Since::now(), AtomicBool::new(false));
     thread::scope(|scope| {

@@ -1,4 +1,4 @@
-//! The fake memcached: it sends its version, and one fixed answer to all other commands.
+//! The fake memcached: it answers `version` with its version, and every other command with one fixed answer.
 
 use std::io::{self, Read, Write};
 

@@ -1,5 +1,5 @@
-//! The fake `MongoDB`: it answers `hello` without accounts, sends its version, and one fixed answer to all other
-//! commands.
+//! The fake `MongoDB`: its answer to `hello` contains no accounts, and its answer to `buildInfo` is its version. It
+//! answers every other command with one fixed answer.
 
 use std::io::{self, Read, Write};
 

@@ -42,7 +42,7 @@ pub enum Answer {
 }
 
 impl Answer {
-    /// All answers; the texts of `Cells` do not have the type of any query.
+    /// All answers. None of the texts in `Cells` has the type that a query expects.
     pub const ALL: [Self; 9] = [
         Self::Done,
         Self::Empty,

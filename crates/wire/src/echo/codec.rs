@@ -8,7 +8,8 @@ use crate::{Codec, Draws, Reply, WireError};
 pub(super) const KEY_BYTES: usize = 8;
 pub(super) const READ_REPLY: &str = "read the echo of a request";
 
-/// Number of requests in flight for which a codec reserves memory at the start; with more, it allocates.
+/// Number of requests in flight for which a codec reserves memory at the start. If more requests are in flight, the
+/// codec allocates.
 const IN_FLIGHT: usize = 1024;
 /// The byte that fills a request after its key.
 const FILLER: u8 = b'x';

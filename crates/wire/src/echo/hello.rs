@@ -18,7 +18,7 @@ const MOST_BYTES: u32 = 1 << 20;
 /// Highest number of bytes of a stream. Even this stream takes only seconds on a slow machine, so a time limit for
 /// answers can be kept.
 const MOST_STREAM_BYTES: u64 = 1 << 32;
-/// Bit in the first number of a hello: the other bits of the number are the length of a stream.
+/// Bit in the first number of a hello: the other two numbers are the two halves of the length of a stream.
 const IS_STREAM: u32 = 1;
 /// Bit in the first number of a hello: do not set `TCP_NODELAY`.
 const IS_DELAYED: u32 = 2;

@@ -64,7 +64,7 @@ impl Buffers {
         }
     }
 
-    /// Returns the beginning of the last answer's body, up to the number of bytes that the limits allow to keep. If the
+    /// Returns the beginning of the last answer's body. The limits determine how many bytes of a body are kept. If the
     /// answer was cut off, returns the part that arrived.
     pub fn body(&self) -> &[u8] {
         &self.kept

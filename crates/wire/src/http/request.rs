@@ -6,7 +6,8 @@ use ureq_proto::http::{self, Method, Version};
 
 use crate::WireError;
 
-/// Number of bytes in a request's first line without method and target, and in a header without name and value.
+/// Number of bytes that are enough for the rest of a line: for a request's first line besides its method and target,
+/// and for a header besides its name and value.
 const LINE_BYTES: usize = 16;
 
 /// One request, ready to be sent.
@@ -69,8 +70,8 @@ impl Request {
         &self.bytes
     }
 
-    /// Returns a request whose answer has the same form: with or without a body, on a connection that continues or
-    /// ends.
+    /// Returns a request that has only the parts that determine how its answer is read: whether the answer has a body,
+    /// and whether the connection stays open.
     pub(super) fn gist(&self) -> http::Request<()> {
         self.gist.clone()
     }

@@ -1,5 +1,5 @@
-//! The trait that each protocol's follower implements, and the function that hides a secret. Called by `logins` and the
-//! protocols in it.
+//! The trait with which each protocol follows the bytes of a connection, and the function that hides a secret. Called
+//! by `logins` and the protocols in it.
 
 /// The byte that replaces each secret byte.
 const HIDDEN: u8 = b'*';

@@ -96,8 +96,8 @@ impl Logins {
         self.find_a_request(sender, bytes)
     }
 
-    /// Looks for a request that begins after an answer and ends where its own answer begins, and whose answer ends
-    /// where the next request begins. After such a request the meaning of each byte is known.
+    /// Looks for a request whose bounds are certain: it begins after an answer, it ends where its own answer begins,
+    /// and its answer ends where the next request begins. After such a request the meaning of each byte is known.
     fn find_a_request(&mut self, sender: Sender, bytes: &mut [u8]) -> Fate {
         let stage = std::mem::replace(&mut self.stage, Stage::Waiting { is_answered: sender == Sender::Server });
         let is_client = sender == Sender::Client;

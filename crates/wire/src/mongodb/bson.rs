@@ -47,8 +47,8 @@ pub(super) struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    /// Returns the elements of the document in this part of `bytes`; the length that the document states must be that
-    /// of the part.
+    /// Returns the elements of the document in this part of `bytes`. The length that the document states must be the
+    /// length of the part.
     #[inline]
     pub(super) fn of(bytes: &'a [u8], part: Range<usize>) -> Result<Self, Broken> {
         let own = bytes.get(part.clone()).ok_or(Broken)?;

@@ -147,7 +147,7 @@ impl<S: Stream> Connection<S> {
     }
 
     /// Prepares a transaction's statements on this connection. Statements that the server cannot prepare (`BEGIN` on
-    /// some servers) are sent as text, as users of the C libraries do.
+    /// some servers) are sent as text; users of the C libraries do the same.
     ///
     /// # Errors
     /// As [`Self::prepare`].

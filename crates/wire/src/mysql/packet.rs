@@ -33,7 +33,8 @@ pub(super) struct Packets<S> {
 }
 
 impl<S: Stream> Packets<S> {
-    /// Makes packets that begin with the server's greeting. `limit` is only for error messages.
+    /// Returns the packet layer of a stream on which the server sends its greeting next. `limit` is only for error
+    /// messages.
     pub(super) fn new(stream: S, limit: Duration) -> Self {
         Self { stream, sequence: 0, action: "read the greeting", limit }
     }

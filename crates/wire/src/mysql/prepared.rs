@@ -13,9 +13,9 @@ pub(super) const KEY_BYTES: usize = size_of::<u64>();
 /// A prepared statement's requests and replies. It is valid only for the connection (and the stream) on which it was
 /// prepared.
 ///
-/// The key's type is sent only with the first request, as by the C libraries; after an error it is sent again. The data
-/// of a reply is the first column of its first row, as the binary protocol writes it but without the length before it.
-/// It is empty for NULL, if there is no row, and for a statement without a result.
+/// Like the C libraries, looptax sends the key's type only with the first request; after an error, looptax sends it
+/// again. The data of a reply is the first column of its first row, in the form of the binary protocol but without the
+/// length before it. The data is empty for NULL, if there is no row, and for a statement without a result.
 ///
 /// # Source
 /// dev.mysql.com/doc/dev/mysql-server: `page_protocol_com_stmt_execute`,

@@ -78,8 +78,8 @@ fn key(der: &[u8], form: Form) -> Option<Key<'_>> {
     };
     let (modulus, rest) = element(numbers, INTEGER)?;
     let (exponent, _) = element(rest, INTEGER)?;
-    // A number whose top bit is set has a zero byte for its sign before it. The library counts bytes correctly only for
-    // moduli that fill their bytes.
+    // If the top bit of a number is set, a zero byte before the number shows that the number is positive. The library
+    // counts bytes correctly only for moduli that fill their bytes.
     let (&0, modulus) = modulus.split_first()? else {
         return None;
     };

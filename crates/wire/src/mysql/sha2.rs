@@ -35,7 +35,8 @@ impl Kind {
         }
     }
 
-    /// Returns whether a password may be sent in clear text; over a Unix socket MySQL accepts that only for `Caching`.
+    /// Returns whether a password may be sent in clear text. Over a Unix socket, MySQL accepts a password in clear text
+    /// only for `Caching`.
     fn may_be_clear(self, channel: Channel) -> bool {
         channel == Channel::Tls || (self == Self::Caching && channel == Channel::Local)
     }

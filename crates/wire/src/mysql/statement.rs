@@ -90,7 +90,7 @@ impl PreparedStatement {
         end(start, out);
     }
 
-    /// Writes the types, but only if the server does not know them yet, as the C libraries do.
+    /// Writes the types only if the server does not know them yet. The C libraries do the same.
     fn write_types(&mut self, values: &Values, out: &mut Vec<u8>) {
         let types = || values.iter().flat_map(type_of);
         if self.types.iter().copied().eq(types()) {

@@ -78,8 +78,8 @@ fn is_reply_tag(tag: u8) -> bool {
     matches!(tag, b'2' | b'T' | b'n' | b'D' | b'C' | b'I' | b'Z' | b'E' | b'N' | b'S' | b'A')
 }
 
-/// Returns `None`, because more bytes are needed; fails if the first `known_bytes` bytes of the answer already exceed
-/// the limit.
+/// Returns `None`, which means that more bytes are needed. Fails if the first `known_bytes` bytes of the answer already
+/// exceed the limit.
 fn pending(known_bytes: usize) -> Result<Option<Answer>, WireError> {
     if known_bytes as u64 > ANSWER_LIMIT {
         return Err(WireError::TooLong { action: READ_REPLY, stated: known_bytes as u64, limit: ANSWER_LIMIT });

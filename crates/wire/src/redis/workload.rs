@@ -16,14 +16,16 @@ pub(super) const READ_REPLY: &str = "read the reply to a measured command";
 /// sign.
 const LENGTH_CHARS: usize = 20;
 
-/// Makes the template of the command `name` with a key, made from `prefix` and digits, and the parts after the key.
+/// Makes the template of the command `name`. After its name, the command has a key (`prefix` and digits) and the parts
+/// in `rest`.
 pub(super) fn template(name: &[u8], prefix: &str, rest: &[&[u8]]) -> Keyed {
     let key = key_zero(prefix);
     let mut parts = vec![name, key.as_bytes()];
     let mut bytes = Vec::new();
     write_command(&mut bytes, &parts);
     let digits_at = bytes.len() - "\r\n".len() - KEY_DIGITS;
-    // With more parts, the number of parts at the front changes, but it still has one digit.
+    // The parts in `rest` change the number of parts at the front. This number still has one digit, so the key stays at
+    // its position.
     parts.extend_from_slice(rest);
     debug_assert!(parts.len() < 10, "the count has one digit");
     bytes.clear();

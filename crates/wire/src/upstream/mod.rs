@@ -30,7 +30,7 @@ pub const WORKER_HEADER: &str = "Looptax-Worker";
 /// Header in the answers of looptax's own upstream: the client's address, if the connection is over TCP.
 pub const PEER_HEADER: &str = "Looptax-Peer";
 
-/// A connection that has answered one request, unless it was made with `silent`.
+/// A connection on which the server has answered one request, unless the connection was made with `silent`.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     stream: S,
@@ -68,7 +68,7 @@ impl<S: Stream> Connection<S> {
     /// `limit` is the stream's own time limit, for error messages; the stream enforces it.
     ///
     /// # Errors
-    /// [`WireError::Request`] for a target that HTTP does not allow; those of [`Fetch`] for the answer; `Timeout`,
+    /// [`WireError::Request`] for a target that HTTP does not allow; the errors of [`Fetch`] for the answer; `Timeout`,
     /// `Closed`, `Io`.
     pub fn hello(mut stream: S, target: &str, limit: Duration) -> Result<Self, WireError> {
         let (who, _) = ask(&mut stream, target, limit)?;

@@ -44,7 +44,7 @@ impl BackProgram for Fpm {
     }
 
     fn is_it(&self, process: &Process) -> bool {
-        // A program of another user could print anything, so looptax does not rely on it.
+        // A program of another user could print anything, so looptax does not rely on such a program.
         process.program_name().starts_with("php-fpm") && is_trusted(process)
     }
 
@@ -55,7 +55,8 @@ impl BackProgram for Fpm {
     /// Tests the main file, which the master process shows in its title: `php-fpm: master process
     /// (/etc/php/8.2/fpm/php-fpm.conf)`.
     fn test(&self, master: &Process) -> Option<Line> {
-        // `-R` allows a pool to run as root: the user who started PHP-FPM already decided that.
+        // With `-R`, PHP-FPM allows a pool to run as root. The user who started PHP-FPM has already decided whether a
+        // pool may do that.
         let mut words = vec!["-t".to_owned(), "-R".to_owned()];
         let path = main_file_of_fpm(master);
         words.extend(path.iter().flat_map(|it| ["-y".to_owned(), it.clone()]));

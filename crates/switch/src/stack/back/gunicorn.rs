@@ -142,7 +142,7 @@ impl BackProgram for Gunicorn {
     }
 }
 
-/// Parses a number such as `0o22`, `0x12` or `18`, and `022`, which Gunicorn's command line reads as octal.
+/// Parses a number such as `0o22`, `0x12` or `18`. Also parses `022`, which Gunicorn's command line reads as octal.
 fn python_number(text: &str) -> Option<u32> {
     let of = |head: &str, radix| Some(u32::from_str_radix(text.strip_prefix(head)?, radix));
     let is_old_octal = |it: &&str| it.starts_with(|c: char| c.is_ascii_digit());

@@ -79,11 +79,11 @@ pub(in crate::stack) trait BackProgram: Debug + Sync {
     fn backlog(&self, _own: &Own<'_>) -> Option<Backlog> {
         None
     }
-    /// Returns these settings as edits of the file's bytes, and as lines for a person.
+    /// Returns these settings in two forms: as changes of the file's bytes, and as lines that a person reads.
     fn written(&self, _own: &Own<'_>, _wanted: &[Wanted]) -> Option<(Vec<Rewrite>, Vec<Edit>)> {
         None
     }
-    /// Explains what to do with the lines for a person if the socket already exists.
+    /// Explains to a person what to do with these lines if the socket already exists.
     fn by_hand(&self, own: &Own<'_>, lines: &str) -> String {
         let (file, title) = (own.file.display(), self.title());
         format!("write {lines} into {file}, and restart {title}")

@@ -172,8 +172,8 @@ enum Reads {
     It,
     /// uWSGI reads this other file, which is in its command line.
     Another(PathBuf),
-    /// uWSGI may read the file: the relative path in its command line has the same end, but leads to another file from
-    /// the known folders.
+    /// uWSGI may read the file: its path ends with the relative path in uWSGI's command line. But from the folders that
+    /// looptax knows, the relative path leads to another file.
     Unclear(PathBuf),
     /// Its command line contains no ini file.
     Unknown,

@@ -51,7 +51,7 @@ impl At {
     }
 }
 
-/// Returns a socket's path with its links resolved, since `/var/run` is a link to `/run`.
+/// Returns a socket's path with its links resolved. This is needed because `/var/run` is a link to `/run`.
 fn real(path: &Path) -> PathBuf {
     read::real_path(path).unwrap_or_else(|_| path.to_owned())
 }

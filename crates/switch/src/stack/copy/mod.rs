@@ -1,4 +1,5 @@
-//! Makes a private copy of a site for a trial: nginx with only the servers of the site, and the pool behind it twice.
+//! Makes a private copy of a site for a trial. nginx's copy has only the servers of the site; PHP-FPM's copy has the
+//! pool behind the site twice, or once if the pool already listens on a socket.
 //!
 //! Finds the running nginx that reads a file and the PHP-FPM that answers its pages, and makes the texts of both
 //! copies. `expand` and `site` make the text for nginx, `pool` makes the text for PHP-FPM, and `found_pool` finds the
@@ -156,7 +157,8 @@ impl SiteCopy {
         self.enters
     }
 
-    /// Returns the pool's address and socket in the form of `--also`; `None` if the pool already listens on a socket.
+    /// Returns the pool's address and socket as `ADDRESS=SOCKET`, the value of the option `--also`; `None` if the pool
+    /// already listens on a socket.
     pub fn also(&self) -> Option<&str> {
         self.also.as_deref()
     }
@@ -260,7 +262,7 @@ fn edit(text: &str, found: &Switchable, to: &str) -> Option<Rewrite> {
     Some(Rewrite { at, text: format!("{name} {quote}{to}") })
 }
 
-/// Free ports of 127.0.0.1. Each port is held until all of them are known.
+/// Free ports of 127.0.0.1. looptax listens on each port until it has found all ports.
 #[derive(Default)]
 struct Ports(Vec<TcpListener>);
 

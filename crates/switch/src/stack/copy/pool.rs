@@ -8,7 +8,7 @@ use std::path::Path;
 
 use looptax_advise::app::Section;
 
-/// The settings for all pools that the copy keeps: those that contain no log, no file and no other process.
+/// The global settings that the copy keeps. These settings contain no log, no file and no other process.
 const KEPT: [&str; 6] =
     ["rlimit_files", "rlimit_core", "events.mechanism", "process.priority", "log_limit", "log_buffering"];
 /// The beginnings of the names of a pool's settings that the copies replace or drop.
@@ -25,7 +25,7 @@ const DROPPED: [&str; 11] = [
     "pm.process_idle_timeout",
     "pm.max_children",
 ];
-/// The number of workers at the start of a pool that starts its workers when requests come.
+/// The number of workers with which the copy starts, if the original pool starts its workers only when requests come.
 const FEW: u32 = 2;
 
 /// The facts from which the text of the copy is made.

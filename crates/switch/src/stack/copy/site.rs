@@ -119,7 +119,7 @@ pub(super) fn only_site(all: &Expanded) -> Result<String, String> {
     rewritten(text, &rewrites).ok_or_else(overlap)
 }
 
-/// Makes the copy of a text that contains only the site; `edits` changes the lines that lead to the pool.
+/// Makes the copy. `text` contains only the site; `edits` changes the lines that lead to the pool.
 ///
 /// # Errors
 /// The reason why there can be no copy.
@@ -205,7 +205,7 @@ struct Copying<'a> {
     /// The positions of directives that pass pages to the pool.
     pages: Vec<usize>,
     rewrites: Vec<Rewrite>,
-    /// The ports, by the original's port; 0 for a server block that listens only on a socket.
+    /// The copy's ports. The key is the original's port, or 0 for a server block that listens only on a socket.
     ports: BTreeMap<u16, Listen>,
     name: Option<String>,
     folders: Vec<String>,

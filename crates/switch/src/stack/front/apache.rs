@@ -64,7 +64,7 @@ impl FrontProgram for Apache {
     }
 }
 
-/// Returns the run of Apache's program, with the options of the running process.
+/// Returns a command that runs Apache's program with the options of the running process.
 fn question(master: &Process, what: &[&str]) -> Question {
     let mut words = options(&master.arguments());
     words.extend(what.iter().map(|it| (*it).to_owned()));

@@ -87,7 +87,7 @@ impl FrontProgram for Caddy {
     }
 }
 
-/// Returns the run of Caddy's program, with the file of the running process.
+/// Returns a command that runs Caddy's program with the file of the running process.
 fn question(master: &Process, what: &str) -> Question {
     let mut words = vec![what.to_owned()];
     if let Some(adapter) = option(&master.arguments(), ADAPTER) {

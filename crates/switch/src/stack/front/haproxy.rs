@@ -52,8 +52,8 @@ impl FrontProgram for Haproxy {
         worker.program_name() == self.name()
     }
 
-    /// looptax may run every `HAProxy`: without a master process, `HAProxy` serves as a separate user, and looptax runs
-    /// the program as that user.
+    /// looptax may run the program of every `HAProxy`. A `HAProxy` without a master process runs as a separate user,
+    /// and looptax runs the program as that user.
     fn is_ours(&self, _: &Process) -> bool {
         true
     }

@@ -98,7 +98,7 @@ impl Front {
     }
 }
 
-/// Returns the pid of a process of this program that the user may not inspect.
+/// Returns the pid of a process that runs this program, if the user may not inspect that process.
 fn hidden(program: &dyn FrontProgram) -> Option<u32> {
     if rustix::process::geteuid().is_root() {
         return None;

@@ -71,7 +71,7 @@ impl FrontProgram for Nginx {
     }
 }
 
-/// Returns the run of nginx's program, with the options of the running process.
+/// Returns a command that runs nginx's program with the options of the running process.
 fn question(master: &Process, what: &str) -> Question {
     let words = [what, "-q"].map(str::to_owned).into_iter();
     Question {

@@ -17,7 +17,8 @@ http {
 stream { server { listen 3306; proxy_pass db:3306; } }
 ";
 
-/// Copies files that contain this site, with private ports from 1 on; returns the text and the ports.
+/// Copies files that contain this site, and gives the copy the private ports 1, 2 and so on. Returns the text and the
+/// ports.
 #[track_caller]
 fn copy(site: &str) -> Result<SiteText, String> {
     let text = MAIN.replace("«site»", site);
