@@ -87,7 +87,7 @@ fn both_ends_and_the_volume_are_written_and_come_back() {
         "+ listen.mode = 0666",
         "+ - sockets-app:/run/php # volumes of web",
         "+ - sockets-app:/run/php # volumes of app",
-        "docker compose up -d, which recreates both containers",
+        "docker compose up -d, which creates the containers again",
         "PHP-FPM then listens only on the socket, and the files do not show which other clients use its port",
     ] {
         assert!(plan.words().contains(part), "{part}: {}", plan.stdout);

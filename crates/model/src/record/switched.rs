@@ -6,7 +6,7 @@ use crate::stats::range::{Amount, Count};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use crate::record::{CheckedConnection, Edit, StepCode, WatchedDiff};
+use crate::record::{CheckedConnection, Edit, PointCode, StepCode, WatchedDiff};
 
 /// A switch that was planned, carried out or undone.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
@@ -55,6 +55,13 @@ pub struct SwitchConnection {
     pub change_idx: Option<usize>,
     /// The result of `looptax check` for the connection.
     pub check: CheckedConnection,
+}
+
+impl SwitchConnection {
+    /// Whether the server runs in a container that the file describes.
+    pub fn is_in_container(&self) -> bool {
+        self.check.points.iter().any(|it| it.code == PointCode::ServerInContainer)
+    }
 }
 
 /// The action of a switch on a connection, and the reason.

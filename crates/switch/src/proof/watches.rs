@@ -109,7 +109,9 @@ impl Proof for Watches {
         Some(match unproved {
             Some(why) => Judged::Unproved(why),
             None if self.has_unwatched => {
-                Judged::Unseen("looptax cannot see the connections to a server in a container".to_owned())
+                let words = "looptax did not follow the application into its new container: start it, then run \
+                             `looptax find`, which shows whether it uses the socket";
+                Judged::Unseen(words.to_owned())
             }
             None => Judged::Holds(steps),
         })

@@ -180,7 +180,7 @@ impl Project for File<'_> {
             is: format!("`{title}` is a service of the same file"),
             volume: "a volume that both containers mount",
             restart: format!(
-                "docker compose up -d, which recreates both containers: `{title}` is down during that time"
+                "docker compose up -d, which creates the containers again: `{title}` is down during that time"
             ),
         }
     }

@@ -210,7 +210,7 @@ impl Project for File<'_> {
         Named {
             is: format!("`{title}` is a container of the same Pod"),
             volume: "an emptyDir volume that both containers mount",
-            restart: format!("{how}{podman}; this recreates the Pod: `{title}` is down during that time"),
+            restart: format!("{how}{podman}; this creates the Pod again: `{title}` is down during that time"),
         }
     }
 }

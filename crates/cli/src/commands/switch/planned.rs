@@ -16,6 +16,20 @@ use crate::terminal::{self, Terminal};
 /// The kinds of server behind web servers; such a server has no list of sessions that could prove a move.
 const BEHIND: [&str; 3] = ["php-fpm", "http", "uwsgi"];
 
+/// Adds the words of a reload. If the same command (before the first colon) is listed already, only what its colon
+/// introduces is added.
+fn add_reload(all: &mut Vec<String>, words: String) {
+    let (command, effect) = words.split_once(": ").unwrap_or((&words, ""));
+    let is_same = |it: &&mut String| it.split_once(": ").is_some_and(|it| it.0 == command);
+    if all.contains(&words) {
+        return;
+    }
+    match all.iter_mut().find(is_same) {
+        Some(earlier) => *earlier += &format!("; {effect}"),
+        None => all.push(words),
+    }
+}
+
 /// Returns the plan without passwords.
 pub(super) fn switched(plan: &Plan, args: &SwitchArgs) -> Switched {
     let connections = plan.connections();
@@ -23,8 +37,9 @@ pub(super) fn switched(plan: &Plan, args: &SwitchArgs) -> Switched {
     for it in &connections {
         let change = it.change_idx.and_then(|idx| it.check.changes.get(idx));
         let words = change.map(|it| it.restart.clone());
-        let words = words.filter(|it| !it.is_empty() && !reload_words.contains(it));
-        reload_words.extend(words);
+        if let Some(words) = words.filter(|it| !it.is_empty()) {
+            add_reload(&mut reload_words, words);
+        }
     }
     Switched {
         id: None,

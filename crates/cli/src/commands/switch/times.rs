@@ -9,7 +9,7 @@ use looptax_host::discover::Survey;
 use looptax_host::eyes::{Eyes, Reach};
 use looptax_model::analysis::watched_diff;
 use looptax_model::failure::Failure;
-use looptax_model::record::{SwitchFate, Switched, Watched, WatchedChange, WatchedDiff, Way};
+use looptax_model::record::{SwitchConnection, SwitchFate, Switched, Watched, WatchedChange, WatchedDiff, Way};
 use looptax_switch::diagnose::find::watched::Beside;
 
 use super::doing::Doing;
@@ -47,6 +47,11 @@ impl Times {
     /// Times requests before the move; `None` if there were no requests while the switch was planned, or if a signal
     /// ends the count.
     pub(super) fn before(&mut self, doing: Doing<'_>, switched: &Switched, stop: &AtomicBool) -> Option<Watched> {
+        let mut moved = switched.connections.iter().filter(|it| it.fate == SwitchFate::Moves);
+        // A new container is another client.
+        if moved.all(SwitchConnection::is_in_container) {
+            return None;
+        }
         let planned = self.watch.look().ok()?;
         if !planned.hops.iter().any(|it| it.n_requests > 0 && moves(it.way, &it.address, switched)) {
             return None;

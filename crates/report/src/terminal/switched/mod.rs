@@ -196,9 +196,10 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
     let kept = if switched.files.len() == 1 { "the old file is kept" } else { "the old files are kept" };
     let undo = format!("looptax switch --undo last{} ({kept})", steps::way_back(switched));
     let undo = labelled("undo", &undo, style);
-    let mut seen = { moved.iter() }.filter(|it| !is_in_container(it)).peekable();
+    let mut seen = { moved.iter() }.filter(|it| !it.is_in_container()).peekable();
     if seen.peek().is_none() {
-        let words = "none: looptax cannot see connections to a server in a container; the new file stays";
+        let words = "none: the containers are created again, and looptax does not follow the application into its new \
+                     container; the new files stay";
         return text + &labelled("proof", words, style) + &undo;
     }
     if moved.iter().all(|it| it.check.product == "php-fpm") {
@@ -256,9 +257,4 @@ fn of_stack(proof: &SwitchProof) -> String {
         proof.within_s,
         without(proof, "both old files come back")
     )
-}
-
-fn is_in_container(connection: &SwitchConnection) -> bool {
-    let mut points = connection.check.points.iter();
-    points.any(|it| it.code == PointCode::ServerInContainer)
 }
