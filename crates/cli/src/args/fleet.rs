@@ -24,7 +24,7 @@ pub(crate) enum FleetCommand {
     ///
     /// A second run changes nothing.
     Init(InitArgs),
-    /// Report what all machines lose, where to begin, how they differ, and which are silent.
+    /// Report what all machines lose, where to begin, and which machines differ or are silent.
     Report(FleetReportArgs),
     /// List machines with clients over TCP; those that lose most come first.
     Hosts(FleetListArgs),
