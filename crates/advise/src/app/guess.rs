@@ -104,8 +104,8 @@ struct Context<'a> {
     localhost_is_tcp: bool,
 }
 
-/// Returns all settings, and the parts of settings that are lists. A value with a part that is filled in later becomes
-/// hidden.
+/// Returns all settings. If the value of a setting is a list, also returns the parts of the list. A value with a part
+/// that is filled in later becomes hidden.
 fn with_parts(settings: &[Setting]) -> Vec<Setting> {
     let has_parts = |it: &&Setting| {
         is_pdo(it) || is_keywords(it) || is_redis_list(it) || is_options(it) || is_connection_string(it)

@@ -44,7 +44,8 @@ pub(crate) struct Load {
     /// Number of connections per side.
     pub(crate) n_connections: usize,
     pub(crate) bucket: Option<Duration>,
-    /// Whether a slice is one whole request: all of the slice counts, and the connection sends no other request.
+    /// Whether a slice consists of one whole request. The whole time of the slice then counts, and the connection sends
+    /// no other request.
     pub(crate) is_whole: bool,
 }
 

@@ -1,8 +1,8 @@
 //! A client: requests one page at a time over its own connections, and keeps each connection open as long as the server
 //! does.
 //!
-//! Hot file: everything that a page needs is prepared before the slice. Only the library that parses response heads
-//! allocates for each page.
+//! This code runs while looptax measures, so everything that a page needs is prepared before the slice. Only the
+//! library that parses response heads allocates for each page.
 
 use std::io;
 use std::num::NonZeroU64;
