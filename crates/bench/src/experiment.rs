@@ -100,7 +100,7 @@ struct Experiment<'a> {
     contrasts: Vec<ContrastRun>,
     n_warm_up_epochs: usize,
     n_requests: u64,
-    /// By contrast: the counts of its epochs, from which the interim analyses decide.
+    /// For each contrast, the counts of its epochs. The interim analyses decide from these counts.
     numbers: Vec<Vec<Epoch>>,
     /// How long the last epoch took; for a warm-up epoch, how long it would have taken with all slices.
     epoch_time: Duration,

@@ -71,8 +71,8 @@ pub(super) fn connections(
 const TCP_ALONE: [&str; 8] =
     ["jdbc", "Hikari", "hikari", "characterEncoding", "useUnicode", "useSSL", "allowPublicKeyRetrieval", "MyXQL"];
 
-/// Words at the beginning of a line that show a MySQL driver which uses TCP for `localhost`: pgloader's driver, and the
-/// Go driver in `OpenTelemetry`'s collector.
+/// Words that, at the beginning of a line, show a MySQL driver which uses TCP for `localhost`: pgloader's driver, and
+/// the Go driver in `OpenTelemetry`'s collector.
 const HEADS_OF_TCP: [(&str, Format); 3] =
     [("load database", Format::Pairs), ("LOAD DATABASE", Format::Pairs), ("receivers:", Format::Yaml)];
 

@@ -131,8 +131,8 @@ impl ClientThread {
         let pinned = pin_self(core, cores);
         barrier.enter(place, gettid().as_raw_nonzero().get().cast_unsigned());
         if !load.pacing.is_flat_out() {
-            // With this setting, sleeps end on time, not up to 50 µs late. If the call fails, requests are sent later,
-            // and the delay is recorded. Nothing else changes.
+            // With this setting, a sleep ends on time, and not up to 50 µs late. If the call fails, requests are sent
+            // later, and the delay is recorded. Nothing else changes.
             let _ = set_current_timer_slack(NonZeroU64::new(1));
         }
         let mut seen = 0;

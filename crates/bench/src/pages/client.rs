@@ -52,8 +52,8 @@ impl Client {
 
     /// Runs slices until the load is dropped.
     pub(super) fn run(mut self, wanted: &Receiver<Arc<Job>>, done: &Sender<PagesLoaded>) {
-        // With this setting, sleeps end on time, not up to 50 µs late. If the call fails, requests are sent later, and
-        // the delay is recorded. Nothing else changes.
+        // With this setting, a sleep ends on time, and not up to 50 µs late. If the call fails, requests are sent
+        // later, and the delay is recorded. Nothing else changes.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         while let Ok(job) = wanted.recv() {
             let part = self.slice(&job);

@@ -77,7 +77,8 @@ impl<'a> File<'a> {
         key.into_iter().chain(others.into_iter().flatten()).filter_map(Node::text).collect()
     }
 
-    /// The key of a service that uses a port, because it publishes the port or its health check connects to the port.
+    /// The key with which a service uses a port: the service publishes the port, or its health check connects to the
+    /// port.
     pub(super) fn says_port(&self, idx: usize, port: u16) -> Option<&'static str> {
         let port = port.to_string();
         let has_port = |it: &Node| it.text().is_some_and(|it| it.contains(&port));
