@@ -27,7 +27,7 @@ pub struct Timed<T> {
     pub value: T,
 }
 
-/// Times an action of another room.
+/// Times an action of another crate.
 ///
 /// # Errors
 /// The action's error.

@@ -76,7 +76,8 @@ pub struct OneShotClients {
     /// Processes that the server started in advance. Any of them may serve a request, so looptax pins them together
     /// with the server.
     pub standing_pids: Vec<u32>,
-    /// Whether looptax may pin all threads of the server; it is not known in advance which thread will serve a request.
+    /// Whether looptax may pin all threads of the server. Any of these threads may serve a request, and looptax cannot
+    /// know in advance which one.
     pub may_pin: bool,
 }
 
@@ -126,7 +127,8 @@ pub trait Connector {
     }
 
     /// Returns the epoch's one-shot clients if every request opens its own connection. Otherwise returns `None`, and
-    /// [`Connector::connect`] is then called with the same arguments. Proves as much about the arms as possible.
+    /// [`Connector::connect`] is then called with the same arguments. Before an implementation returns clients, it
+    /// proves as much about the arms as it can.
     ///
     /// # Errors
     /// As [`Connector::connect`].

@@ -46,7 +46,7 @@ impl CpuGroup {
 
     /// Returns the limit of the nearest level that has a limit. The limit has the form of version 2 (microseconds per
     /// period, and the period in microseconds), such as `50000 100000`. Returns `max 100000` if no level has a limit,
-    /// and `None` if no level has the file.
+    /// and `None` if no level has a file for the limit.
     pub fn limit(&self) -> Option<String> {
         let limits = || self.levels.iter().filter_map(|level| self.limit_of(level));
         let set = limits().find(|limit| !limit.starts_with("max"));

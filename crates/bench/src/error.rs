@@ -140,8 +140,7 @@ pub enum BenchError {
     /// Connections could not be opened or proved.
     #[error("cannot connect both sides of `{contrast}`")]
     Connect { contrast: String, source: Failure },
-    /// Another room failed to do its work for a slice, or the server refuses the requests that the connections are to
-    /// send.
+    /// The source of the slices failed, or the server refuses the requests that the connections are to send.
     #[error(transparent)]
     Slice(#[from] Failure),
     /// A request failed, so no result of this run can be trusted.

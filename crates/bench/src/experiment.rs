@@ -2,7 +2,7 @@
 //! the end.
 //!
 //! A [`SliceSource`] fills the slices of an epoch. The slices contain requests of the load engine (`requests`),
-//! commands (`whole`), or pages that another room loads. This loop is the same for all of them.
+//! commands (`whole`), or pages (a source in another crate). This loop is the same for all of them.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -47,8 +47,8 @@ pub struct Outcome {
     /// The interim analyses as they were after the warm-up.
     pub analyses: InterimAnalyses,
     pub n_warm_up_epochs: usize,
-    /// The number of all requests, including warm-up, priming and guards: the server should have counted as many. An
-    /// epoch that was interrupted is not included.
+    /// The number of all requests, including warm-up, priming and guards. The server should have counted the same
+    /// number. An epoch that was interrupted is not included.
     pub n_requests: u64,
     /// Whether the user asked looptax to stop.
     pub is_interrupted: bool,
@@ -100,7 +100,7 @@ struct Experiment<'a> {
     contrasts: Vec<ContrastRun>,
     n_warm_up_epochs: usize,
     n_requests: u64,
-    /// By contrast: the counts of its epochs, from which the interim analyses decide.
+    /// For each contrast, the counts of its epochs. The interim analyses decide from these counts.
     numbers: Vec<Vec<Epoch>>,
     /// How long the last epoch took; for a warm-up epoch, how long it would have taken with all slices.
     epoch_time: Duration,

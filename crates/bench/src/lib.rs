@@ -2,10 +2,10 @@
 //!
 //! [`run_slices`] is the one loop of an experiment. [`run()`] lets the load engine fill the slices; its connections are
 //! opened and proved by a [`Connector`]. [`run_commands`] fills the slices with whole commands, and [`pages`] requests
-//! the pages of a web application. Other rooms may fill slices with other loads.
+//! the pages of a web application. Other crates may fill slices with other loads.
 //!
-//! Only this room reads the measuring clock; other rooms use [`timed`]. Verdicts belong to the statistics room; this
-//! room uses them only to decide when to stop.
+//! This crate reads the measuring clock; other crates time an action with [`timed`]. Verdicts come from
+//! `looptax_model::stats`; this crate uses them only to decide when to stop.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod arrivals;

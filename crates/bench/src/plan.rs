@@ -142,7 +142,8 @@ pub struct Stopping {
     pub delta: f64,
     /// No epoch begins after this time. `None`: only the interim analyses decide.
     pub deadline: Option<Instant>,
-    /// A contrast ends at an interim analysis if the next one is expected after more than 1.5 times this time.
+    /// At an interim analysis, a contrast ends if measuring until the next interim analysis would take more than 1.5
+    /// times this time in total.
     pub patience: Option<Duration>,
 }
 

@@ -130,8 +130,8 @@ fn conditions(app: &App, anchor: &Setting, all: &[Setting], source: &Source<'_>)
     set.collect()
 }
 
-/// If a list of settings does not name a database, returns a setting that does: the name of the list is the database.
-/// The name `*` means any database.
+/// Returns the name of a list of settings as the database's setting, for a list that does not name a database. `None`
+/// for the name `*`, which means any database.
 fn named_database(list: &Setting) -> Option<Setting> {
     let name = list.path.last().filter(|it| *it != "*")?;
     let (item, key, literal) = (String::new(), 0..0, 0..0);
@@ -157,8 +157,8 @@ fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role,
             }
         }
     }
-    // If a pattern has fewer wildcards, its list of captured texts is shorter. A setting of such a pattern belongs to
-    // every connection whose list of texts begins with the shorter list.
+    // A pattern with fewer wildcards than other patterns captures fewer texts. A setting of such a pattern belongs to
+    // every connection whose captured texts begin with these texts.
     let shared = groups.clone();
     for (captures, roles) in &mut groups {
         let outer = (0..captures.len()).rev().filter_map(|it| shared.get(&captures[..it]));

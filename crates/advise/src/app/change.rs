@@ -1,4 +1,4 @@
-//! The lines to write: each setting before and after the change, without the password.
+//! The lines to write. For each changed setting, shows its text before and after the change, without the password.
 
 use std::collections::BTreeSet;
 use std::ptr;
@@ -35,8 +35,8 @@ enum Writing<'a> {
     Variable(&'a str, String),
     /// The new value is written in the container's own environment.
     Own(String, String),
-    /// A person has to write the new value. For example, the value would be cut off at this place, or would remove a
-    /// part of the old value.
+    /// A person has to write the new value. For example, a program would read only the beginning of the value at this
+    /// place, or the new value would remove a part of the old value.
     ByHand,
 }
 
@@ -123,8 +123,8 @@ pub(super) fn moves_for(bound: &Bound, fields: &Fields, text: &str) -> Option<Mo
 /// Sockets that the C library in Debian's packages uses for `localhost`.
 const USUAL: [&str; 2] = ["/run/mysqld/mysqld.sock", "/var/run/mysqld/mysqld.sock"];
 
-/// Whether the setting cannot hold a character of the path. Also true for an unusual path if no setting of the
-/// application can give a path.
+/// Whether the application cannot use this path. Either the path contains a character that the setting must not
+/// contain. Or, for MySQL, the path is not one of `USUAL`, and no setting of the application can name a socket.
 fn has_unfit(app: &App, fields: &Fields) -> bool {
     let names_one = app.change.iter().any(|it| it.to.contains("«socket"));
     if app.kind == Kind::Mysql && !names_one && !USUAL.contains(&&*fields.socket) {
@@ -329,8 +329,8 @@ fn in_environment<'a>(name: &'a str, value: &str) -> Planned<'a> {
     }
 }
 
-/// Edits the container's own environment. Does not write a value with a password, because others can read this
-/// environment; such a password comes from elsewhere. Does not write a part of a variable.
+/// Edits the container's own environment. A person has to write two kinds of values: values with a password, because
+/// others can read this environment, and values that are only a part of a variable.
 fn in_own_environment<'a>(path: &[String], value: String) -> Planned<'a> {
     let shown = masked(&value);
     let edit = Edit { line: None, before: None, after: Some(format!("{}={shown}", path.join("/"))) };

@@ -40,8 +40,8 @@ fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|it: char| !it.is_alphanumeric() && it != '_').filter(|it| !it.is_empty())
 }
 
-/// Whether a program may call a driver. The program's text, given in lower case, must contain all words of a call's
-/// name, as calls and imports write them. This check is much faster than parsing the text.
+/// Whether a program may call a driver: the program's text, given in lower case, contains all words of the name of a
+/// call. This check is much faster than parsing the text.
 pub(super) fn may_call(text: &str) -> bool {
     let there: HashSet<&str> = words(text).collect();
     let has = |(word, is_part): &(String, bool)| {

@@ -73,11 +73,11 @@ pub struct Found {
     pub line: Option<usize>,
     /// The bytes of the setting in this line, including its name.
     pub at: Option<Range<usize>>,
-    /// All applications that read variables with these names, if the variables belong to a container and no sign shows
-    /// the application.
+    /// If the variables belong to a container and no sign shows the application: all applications that read variables
+    /// with these names.
     pub may_be: Vec<String>,
-    /// The application in `may_be` that the container's image, command and dependencies do not contradict, if there is
-    /// exactly one.
+    /// The only application in `may_be` that the container's image, command and dependencies do not contradict; `None`
+    /// unless exactly one application remains.
     pub sole_reader: Option<String>,
     /// The largest number of connections that a process opens, if a setting gives it.
     pub pool: Option<Pool>,

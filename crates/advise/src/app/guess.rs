@@ -71,8 +71,8 @@ pub(super) fn connections(
 const TCP_ALONE: [&str; 8] =
     ["jdbc", "Hikari", "hikari", "characterEncoding", "useUnicode", "useSSL", "allowPublicKeyRetrieval", "MyXQL"];
 
-/// Words at the beginning of a line that show a MySQL driver which uses TCP for `localhost`: pgloader's driver, and the
-/// Go driver in `OpenTelemetry`'s collector.
+/// Words that, at the beginning of a line, show a MySQL driver which uses TCP for `localhost`: pgloader's driver, and
+/// the Go driver in `OpenTelemetry`'s collector.
 const HEADS_OF_TCP: [(&str, Format); 3] =
     [("load database", Format::Pairs), ("LOAD DATABASE", Format::Pairs), ("receivers:", Format::Yaml)];
 
@@ -104,8 +104,8 @@ struct Context<'a> {
     localhost_is_tcp: bool,
 }
 
-/// Returns all settings, and the parts of settings that are lists. A value with a part that is filled in later becomes
-/// hidden.
+/// Returns all settings. If the value of a setting is a list, also returns the parts of the list. A value with a part
+/// that is filled in later becomes hidden.
 fn with_parts(settings: &[Setting]) -> Vec<Setting> {
     let has_parts = |it: &&Setting| {
         is_pdo(it) || is_keywords(it) || is_redis_list(it) || is_options(it) || is_connection_string(it)

@@ -1,4 +1,5 @@
-//! The files that belong to a file: files that a program includes, and files from which containers take values.
+//! Other files that are read together with a file: files that a program includes, and files from which containers take
+//! values.
 //!
 //! Returns only the names; the caller opens the files, up to a limit.
 
@@ -9,9 +10,10 @@ use super::format::format_of;
 use super::read::is_manifest;
 use super::{code, share, yaml};
 
-/// The files that belong to this file, each with the words that name it. For a program's text: the files that the
-/// program includes. For a Compose file: the files from which its services take variables, or which they mount as files
-/// of nginx or PHP-FPM. For a manifest: the other manifests in the folder of the file, listed in `beside`.
+/// The files that are read together with this file, each with the words that name it. For a program's text, these are
+/// the files that the program includes. For a Compose file, these are the files from which its services take variables,
+/// and the files of nginx or PHP-FPM that its services mount. For a manifest, these are the other manifests in the same
+/// folder; `beside` lists the files of that folder.
 pub fn included(path: &str, text: &str, beside: &[String]) -> Vec<(String, String)> {
     let format = format_of(Some(path), text);
     let both = |it: String| (it.clone(), it);

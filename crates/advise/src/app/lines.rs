@@ -152,7 +152,7 @@ fn has_more(line: &str, kind: Lines, goes_on: bool) -> bool {
     }
 }
 
-/// Returns all settings, and the parts of those that hold several settings.
+/// Returns all settings. If the value of a setting contains several settings, also returns these settings.
 fn with_parts(mut settings: Vec<Setting>, kind: Lines) -> Vec<Setting> {
     let parts: Vec<Setting> = match kind {
         Lines::Directives => settings.iter().flat_map(connect_info).collect(),

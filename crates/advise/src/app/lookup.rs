@@ -115,8 +115,8 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
     }
 }
 
-/// The name of the setting for the socket, if the application was guessed, if no setting gives a host, and if the usual
-/// drivers use another name for this setting.
+/// For a guessed application without a setting for the host: the name of its setting for the socket, if the usual
+/// drivers use a different name.
 fn unproved_socket(bound: &Bound) -> Option<&str> {
     let socket = bound.roles.get(&Role::Socket)?;
     let name = socket.path.last()?;

@@ -182,8 +182,8 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if split.port == Some("") {
         return not_tried(format!("the host `{text}`"));
     }
-    // PostgreSQL's own programs have no socket setting. Other programs that have a socket setting need the folder in
-    // it.
+    // PostgreSQL's own programs have no socket setting. In programs with a socket setting, this setting must contain
+    // the folder.
     if app.is_guess() && app.kind == Kind::Postgres && beside.and_then(folder_of).is_some() {
         return not_tried("both a socket and a host".to_owned());
     }
@@ -241,8 +241,9 @@ fn unresolvable(app: &App, host: &str) -> Option<String> {
     is_none.then(|| format!("the driver reads `{host}` as a host name, and no host has that name"))
 }
 
-/// Returns the host that the driver uses. From a list in libpq's form, returns the first host if all hosts use the same
-/// transport. From any other list, the driver may try any host first. A path may contain blanks.
+/// Returns the host that the driver uses. For a list in libpq's form, returns the first host if all hosts use the same
+/// transport. For any other list, returns the reason, because the driver may try any of its hosts first. A path may
+/// contain blanks.
 fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     if app.host_is.contains(&HostForm::List) && !text.contains('/') {
         let mut hosts = text.split([' ', ',']).filter(|it| !it.is_empty());

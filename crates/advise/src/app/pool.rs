@@ -9,7 +9,8 @@ use super::bound::Bound;
 use super::setting::{Setting, Value};
 use super::table::Role;
 
-/// The ends of the names of settings for the size of a pool. Only letters and digits are compared.
+/// The ends of names by which looptax recognises a setting for the size of a pool. Only letters and digits of a name
+/// are compared.
 ///
 /// # Source
 /// The manuals of Rails, `HikariCP`, Ecto, `SQLAlchemy`, Knex, mysql2, Go's database/sql in Gitea and Grafana, Odoo and

@@ -152,8 +152,8 @@ pub fn read(source: &Source<'_>) -> Reading {
     read_for(source, &candidates(source), true)
 }
 
-/// Reads the source as the file of each of these applications. If `guesses` is set, also searches by the names of
-/// settings for connections that these applications do not find.
+/// Reads the source as the file of each of these applications. If `guesses` is set, then searches for further
+/// connections by the names of settings.
 fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> Reading {
     let mut reading = Reading::default();
     let text = String::from_utf8_lossy(&source.bytes[..source.bytes.len().min(MOST_BYTES)]);
@@ -177,8 +177,8 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
     bound.extend(carried(candidates, &texts, source));
     if guesses && source.path.is_some() {
         let (own, lines) = drivers::connections(&text, format_of(source.path, &text), source);
-        // A connection that an application of the table found belongs to that application, unless the kind of its
-        // server is not known.
+        // If a connection was found by the rules of an application in the table, the connection belongs to that
+        // application, unless the kind of its server is not known.
         let of_calls = places_of(&own);
         let is_open = |it: &Bound| {
             let url = it.roles.get(&Role::Url);
@@ -216,8 +216,8 @@ fn places_of<'a>(bound: impl IntoIterator<Item = &'a Bound>) -> BTreeSet<usize> 
     settings.map(|it| it.start + it.literal.start).collect()
 }
 
-/// Adds connections with a URL that the table's applications did not find. Adds connections without a URL, too, if the
-/// applications found nothing, or if the text is an environment, which other programs may also read.
+/// Adds connections with a URL that the rules of the table's applications did not find. Also adds connections without a
+/// URL in two cases: these rules found nothing, or the text is an environment, which other programs may also read.
 fn guess_more(
     reading: &mut Reading,
     candidates: &[&'static App],
@@ -225,8 +225,8 @@ fn guess_more(
     text: &str,
     source: &Source<'_>,
 ) {
-    // The variables of a container or unit have their own names, and the other settings of the container or unit are
-    // not variables.
+    // In the file of a container or unit, the variables have their own names. The other settings of the file are not
+    // variables.
     let has_variables = |it: &&&App| texts.get(&(it.format as u8)).is_some_and(|(settings, _)| !settings.is_empty());
     let carriers = candidates.iter().filter(|it| it.is_carrier()).filter(has_variables);
     let format = carriers.map(|it| it.format).next().unwrap_or_else(|| format_of(source.path, text));
@@ -259,8 +259,8 @@ fn guess_more(
     };
     guessed.retain(|it| !has_others || it.roles.get(&Role::Url).is_some_and(is_apart));
     let guessed = merged(guessed, source, true);
-    // If looptax does not know a value that a driver receives, the driver's connection and the connection in the file's
-    // settings are the same.
+    // If looptax does not know a value that a driver receives, it treats the driver's connection and the connection in
+    // the file's settings as the same connection.
     let is_meant = |it: &Found| {
         let is_open = it.takes.is_none() && it.bound.iter().any(|it| !it.app.calls.is_empty());
         is_open && guessed.iter().any(|other| !it.has_known_kind() || other.kind == it.kind)

@@ -58,7 +58,7 @@ pub(crate) enum Joins {
     With(&'static str),
 }
 
-/// A part of a file that looptax could not read, for a person.
+/// A part of a file that looptax could not read, in words for a person.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Problem {
     /// The line, counted from 1; `None` if the problem concerns the whole file.

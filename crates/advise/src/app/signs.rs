@@ -7,9 +7,10 @@ use super::table::App;
 /// The texts with which signs are compared.
 #[derive(Debug)]
 pub(super) struct Signs {
-    /// The names of the signs that are present. Each setting is a `key:NAME`, however the file writes variables. Each
-    /// file in the folder is a `beside:FILE`, and a file that contains a text is a `beside:FILE:TEXT`. A dependency is
-    /// a `library:NAME`, the program is the `program:NAME`, and each variable of the process is a `variable:NAME`.
+    /// The names of the signs that are present. Each setting is a `key:NAME`, in every form in which a file can set
+    /// variables. Each file in the folder is a `beside:FILE`, and a file that contains a text is a `beside:FILE:TEXT`.
+    /// A dependency is a `library:NAME`, the program is the `program:NAME`, and each variable of the process is a
+    /// `variable:NAME`.
     names: Vec<String>,
     /// The text in which signs `text:…` are searched.
     text: String,

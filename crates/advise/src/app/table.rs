@@ -145,7 +145,7 @@ pub(crate) enum SocketRule {
     Driver,
 }
 
-/// The port that must be set so that a path as host takes effect.
+/// The port that must be set for the application to use a path as host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Deserialize, Default)]
 #[serde(rename_all = "kebab-case")]
 pub(crate) enum PathPort {
@@ -308,7 +308,7 @@ pub(crate) struct App {
     /// Whether the file belongs to a client or to a server.
     #[serde(default)]
     pub(crate) side: Side,
-    /// A character that is written twice for the character itself in the application's files: `%` in Symfony's
+    /// A character that has a special meaning in the application's files unless it is doubled: `%` in Symfony's
     /// containers and in Python's `configparser`.
     pub(crate) doubled: Option<char>,
     /// Settings that override all others of a connection. If one of them is present, looptax does not know the server.

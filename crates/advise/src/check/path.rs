@@ -64,8 +64,8 @@ pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
     way(reach, socket, (client, user), None)
 }
 
-/// Makes the same point as `reach`, and adds the lines of the server's own file that would allow the client, if servers
-/// of this protocol have such lines.
+/// Makes the same point as `reach`. If servers of this protocol have lines in their own file that allow a client, adds
+/// these lines.
 pub fn reach_server(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Protocol) -> Point {
     way(reach, socket, (client, user), Some(protocol))
 }

@@ -63,7 +63,7 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
     Some(Point::new(Topic::Tls, code, outcome, what, how).with_next(next))
 }
 
-/// Describes what libpq does because of `sslnegotiation=direct`; `None` if `demand` does not contain it.
+/// Describes what libpq does because of `sslnegotiation=direct`; `None` if `demand` does not contain this option.
 ///
 /// # Source
 /// psql 17.12: with sslmode `require` or stricter, it connects over the socket without TLS. With a weaker sslmode it

@@ -20,7 +20,7 @@ use crate::arrivals::Schedule;
 use crate::clock::now_ns;
 use crate::error::LoadError;
 
-/// If spinning is allowed, the thread spins through a wait that is shorter than this. The length was chosen freely.
+/// If spinning is allowed, the thread spins through a wait that is shorter than this. The value is an arbitrary choice.
 const SPIN_NS: u64 = 60_000;
 /// A wait of length zero: only checks what is ready.
 const AT_ONCE: Timespec = Timespec { tv_sec: 0, tv_nsec: 0 };
@@ -44,8 +44,8 @@ pub(crate) struct Kept<'a> {
 /// Runs the measured loop of an open loop, over all connections of this thread.
 ///
 /// # Cost
-/// Per request: one send, one receive and two readings of the clock. Sending a request may take one `epoll_wait` and
-/// one setting of the timer in addition. Receiving its answer may take one more of each.
+/// Per request: one send, one receive and two readings of the clock. Sending a request and receiving its answer may
+/// each take, in addition, one `epoll_wait` and one setting of the timer.
 pub(crate) fn open_loop(
     connections: &mut [Connection],
     spec: SliceSpec,

@@ -44,7 +44,8 @@ pub(crate) struct Load {
     /// Number of connections per side.
     pub(crate) n_connections: usize,
     pub(crate) bucket: Option<Duration>,
-    /// Whether a slice is one whole request: all of the slice counts, and the connection sends no other request.
+    /// Whether a slice consists of one whole request. The whole time of the slice then counts, and the connection sends
+    /// no other request.
     pub(crate) is_whole: bool,
 }
 
@@ -130,8 +131,8 @@ impl ClientThread {
         let pinned = pin_self(core, cores);
         barrier.enter(place, gettid().as_raw_nonzero().get().cast_unsigned());
         if !load.pacing.is_flat_out() {
-            // With this setting, sleeps end on time, not up to 50 µs late. If the call fails, requests are sent later,
-            // and the delay is recorded. Nothing else changes.
+            // With this setting, a sleep ends on time, and not up to 50 µs late. If the call fails, requests are sent
+            // later, and the delay is recorded. Nothing else changes.
             let _ = set_current_timer_slack(NonZeroU64::new(1));
         }
         let mut seen = 0;

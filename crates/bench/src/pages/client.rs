@@ -1,8 +1,8 @@
 //! A client: requests one page at a time over its own connections, and keeps each connection open as long as the server
 //! does.
 //!
-//! Hot file: everything that a page needs is prepared before the slice. Only the library that parses response heads
-//! allocates for each page.
+//! This code runs while looptax measures, so everything that a page needs is prepared before the slice. Only the
+//! library that parses response heads allocates for each page.
 
 use std::io;
 use std::num::NonZeroU64;
@@ -52,8 +52,8 @@ impl Client {
 
     /// Runs slices until the load is dropped.
     pub(super) fn run(mut self, wanted: &Receiver<Arc<Job>>, done: &Sender<PagesLoaded>) {
-        // With this setting, sleeps end on time, not up to 50 µs late. If the call fails, requests are sent later, and
-        // the delay is recorded. Nothing else changes.
+        // With this setting, a sleep ends on time, and not up to 50 µs late. If the call fails, requests are sent
+        // later, and the delay is recorded. Nothing else changes.
         let _ = set_current_timer_slack(NonZeroU64::new(1));
         while let Ok(job) = wanted.recv() {
             let part = self.slice(&job);

@@ -1,5 +1,5 @@
-//! Decides which page is requested at which time. The pages are drawn before a slice begins, then dealt to the clients
-//! from one counter.
+//! Decides which page is requested at which time. The pages are drawn before a slice begins. During the slice, the
+//! clients take the next page from one shared counter.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};

@@ -41,7 +41,7 @@ pub struct FailedPages {
     /// The status, if there was one.
     pub status: Option<u16>,
     pub n: u64,
-    /// The text of the answer to the first of these pages or, if there is no text, the reason.
+    /// The text of the answer to the first page that failed in this way; if there is no text, the reason.
     pub words: String,
 }
 

@@ -23,7 +23,8 @@ pub enum Sealing {
     Never,
     /// If the server refuses a login without TLS.
     IfRefused,
-    /// Always, if TLS exists, because the user demands TLS. Over a socket only MySQL and MariaDB have TLS.
+    /// Whenever the server's protocol has TLS, because the user demands TLS. Over a socket, only MySQL and MariaDB have
+    /// TLS.
     Always,
 }
 
@@ -197,8 +198,8 @@ impl Conversation {
         }
     }
 
-    /// Returns the process or thread that serves this connection, if it reports its own id. Only looptax's own sites
-    /// report this id.
+    /// Returns the process or thread that serves this connection, if the site reports the id of this process or thread.
+    /// Only looptax's own sites do so.
     pub(crate) fn worker(&self) -> Option<u32> {
         match &self.connection {
             ProtocolConnection::Fastcgi(it) => it.worker(),

@@ -60,8 +60,8 @@ impl Link {
     /// Like [`Link::open`], but asks the kernel only for the address family. So the buffer sizes are 0, and the peer is
     /// unknown.
     ///
-    /// For [`Arm::Redirect`] the family is unknown, too. The process that moves the connection would answer the call,
-    /// and it would report the family with which the socket was opened.
+    /// For [`Arm::Redirect`], looptax does not ask for the family either. The process that moves the connection would
+    /// answer the system call instead of the kernel, with the family with which the socket was opened.
     ///
     /// The link may receive bytes ahead, so its socket must not be passed on.
     ///
@@ -106,8 +106,9 @@ impl Link {
         Ok(())
     }
 
-    /// Asks the kernel again for the facts, from the calling thread. If another process answers some system calls of
-    /// the thread that opened the connection ([`Arm::Redirect`]), only a different thread gets the kernel's own answer.
+    /// Asks the kernel again for the facts, from the calling thread. With [`Arm::Redirect`], another process answers
+    /// some system calls of the thread that opened the connection. Only a different thread then gets the kernel's own
+    /// answer.
     ///
     /// # Errors
     /// [`PathError::Option`] if the kernel does not report them.

@@ -1,8 +1,8 @@
 //! A one-shot connection: opened, used for one query and closed.
 //!
-//! An application without a pool makes such a connection for every page. The load engine repeats and times one-shot
-//! connections; nothing is kept from one to the next. On each of them looptax makes only the cheapest proof, that of
-//! the address family. It makes the other proofs once per epoch, on a connection of the same kind.
+//! An application without a pool makes a one-shot connection for every page. The load engine repeats and times one-shot
+//! connections; nothing is kept from one connection to the next. On each connection looptax makes only the cheapest
+//! proof, that of the address family. It makes the other proofs once per epoch, on a connection of the same kind.
 
 use std::io::Write;
 use std::sync::Arc;
@@ -63,8 +63,8 @@ impl OneShot {
         self.n_begun.fetch_add(1, Ordering::Relaxed);
         let conversation = Conversation::open_briefly(self)?;
         let facts = conversation.facts();
-        // For the arm `redirect` only the process that moves a connection knows where it leads: the caller compares the
-        // counts of that process.
+        // For the arm `redirect`, only the process that moves a connection knows the destination of the connection. So
+        // the caller compares the counts of that process.
         if self.arm == Arm::Redirect || has_family(self.arm, facts.family) {
             return Ok(conversation);
         }

@@ -8,7 +8,7 @@ use looptax_wire::{Codec, Mixed, Pipelined, Sent, WireError, memcached, mongodb,
 use crate::path::conversation::ProtocolConnection;
 use crate::path::{Conversation, PathError, Sending, Workload};
 
-/// A prefix that no key has: a GET of a key with it is a [`Workload::Ping`].
+/// No stored key begins with this prefix. A GET of a key that begins with it is a [`Workload::Ping`].
 pub const MISSING_KEYS: &str = "looptax:missing:";
 
 impl Conversation {

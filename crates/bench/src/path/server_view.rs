@@ -1,8 +1,8 @@
 //! The server's own view of our connections, queried over one of them.
 //!
 //! One query per epoch over one connection lists the connections of every arm. If the list contains the other arm's
-//! connections, with the local ports that the kernel gave us, it proves two facts: the transport of these connections,
-//! and that they end in the same server.
+//! connections, with the local ports that the kernel gave us, the list proves two facts. It proves the transport of
+//! these connections, and it proves that these connections end in the same server.
 
 mod activity;
 mod answering;
@@ -193,9 +193,9 @@ fn mysql_host(host: &str) -> SeenAs {
 }
 
 fn postgres(connection: &mut looptax_wire::postgres::Connection<Link>, ids: &[u64]) -> Result<ServerView, WireError> {
-    // Only members of pg_read_all_settings can read `data_directory`. For other users the view has no such row.
-    // `current_setting` is not used, because it would leave an error in the server's log. Even without the folder, the
-    // start time, in microseconds, distinguishes two clusters.
+    // Only members of pg_read_all_settings can read `data_directory`. For other users, the view `pg_settings` has no
+    // row for this setting. `current_setting` is not used, because it would leave an error in the server's log. Even
+    // without the folder, the start time, in microseconds, distinguishes two clusters.
     let identity = connection.ask(
         "SELECT pg_postmaster_start_time()::text, (SELECT setting FROM pg_catalog.pg_settings WHERE name = 'data_directory'), \
          current_setting('port')",
@@ -237,7 +237,7 @@ fn postgres_session([pid, address, port]: [Option<String>; 3]) -> Result<(u32, S
     Ok((number(POSTGRES, pid)?, postgres_client(address, port)))
 }
 
-/// Returns the origin of a client; no address and port -1 mean the socket.
+/// Returns the origin of a client. Over the socket, the address is missing and the port is -1.
 fn postgres_client(address: Option<String>, port: Option<i32>) -> SeenAs {
     match (address, port) {
         (None, Some(-1)) => SeenAs::Socket,

@@ -15,7 +15,7 @@ use looptax_host::processes::descendant_pids;
 use rustix::net::{SocketAddrAny, SocketAddrUnix, getpeername, getsockname};
 use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open};
 
-/// At most this many processes started by a process are inspected, because a check must stay short.
+/// Maximum number of descendants of a process that are inspected, because a check must stay short.
 const MOST_PROCESSES: usize = 64;
 
 /// The other end of a connection.

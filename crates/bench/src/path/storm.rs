@@ -24,7 +24,7 @@ use crate::path::Endpoint;
 const STEP: Duration = Duration::from_millis(50);
 /// The stack size of a connecting thread, which needs little.
 const STACK_BYTES: usize = 128 << 10;
-/// Number of bytes that are read of an answer; they are enough to identify it.
+/// looptax reads at most this many bytes of an answer. They are enough to identify the answer.
 const ANSWER_BYTES: usize = 256;
 
 /// The connects to make, and how to make them.
@@ -38,8 +38,8 @@ pub struct Storm<'a> {
     pub blocks: bool,
     /// Pauses before further attempts after EAGAIN; after the last of them the connect fails.
     pub pauses: Vec<Duration>,
-    /// Whether attempts end with the second in which they began. If the clock then shows a later second than at the
-    /// first attempt, the connect fails without a further attempt.
+    /// Whether the client stops trying when the clock shows a later second than at the first attempt. The connect then
+    /// fails without a further attempt.
     pub ends_with_second: bool,
     /// Time limit for a connect over TCP.
     pub limit: Option<Duration>,

@@ -137,7 +137,8 @@ pub struct Sending {
     pub sent: Sent,
     /// How many requests are sent together, if the protocol has pipelines.
     pub pipeline: usize,
-    /// Whether each connection carries only one request, if the protocol announces that.
+    /// Whether each connection carries only one request. Matters only for protocols in which the request announces
+    /// this.
     pub is_last: bool,
 }
 

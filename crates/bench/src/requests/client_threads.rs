@@ -29,7 +29,7 @@ impl Requests<'_> {
     }
 
     /// Returns the threads with their connections. Without origins there are `n_threads` threads that serve both sides.
-    /// With origins there are `n_threads` threads for each side, those of the baseline first.
+    /// With origins there are `n_threads` threads for each side; the threads of the baseline are first.
     pub(super) fn threads(
         &mut self,
         connections: Connections,
@@ -44,7 +44,7 @@ impl Requests<'_> {
         let seconds = shape.slice.as_secs_f64() * order.n_slices as f64 / 2.0;
         let n_samples = (seconds * MOST_REQUESTS_PER_S / n_threads.div_ceil(2) as f64) as usize;
         let n_connections = self.plan.course.connections.div_ceil(n_threads);
-        // Requests in guards are recorded, too. There are at most as many of them as there are counted requests.
+        // Requests in guards are recorded, too. Their number is at most the number of counted requests.
         let n_lags = match self.plan.pacing {
             Pacing::Open(open) => (2.0 * seconds * open.rate_per_s / n_threads as f64) as usize + LAGS_SPARE,
             Pacing::Closed { .. } => 0,

@@ -55,8 +55,8 @@ impl Connections {
         }
     }
 
-    /// Returns the cores that the server's threads can be pinned to. `None` if the threads cannot be pinned, because
-    /// they are not known, because they also serve other clients, or because the kernel does not allow it.
+    /// Returns the cores that the server's threads can be pinned to. `None` if the threads are not known, if they also
+    /// serve other clients, or if the kernel does not allow looptax to pin them.
     pub(super) fn cores_to_hold(&self, cores: &[usize]) -> Option<Vec<usize>> {
         match self {
             Self::Kept(sides) => {

@@ -1,4 +1,4 @@
-//! Errors of this room: a fault with its place, in the form that compilers use.
+//! Errors of scripts: a fault with its place, in the form that compilers use.
 //!
 //! `Display` prints `FILE:LINE:COLUMN:` and the fault, then the line, then a caret; `hint` returns the next step, for a
 //! separate line. Callers branch on `fault`.

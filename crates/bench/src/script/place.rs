@@ -1,7 +1,7 @@
 //! A place in a script: file, line, column, and the line with a caret under it.
 //!
-//! Used by every error of this room. The text comes from the user: characters that would control the terminal are
-//! escaped, and long lines are cut around the caret.
+//! Used by every error of the module `script`. The text comes from the user: characters that would control the terminal
+//! are escaped, and long lines are cut around the caret.
 
 use std::fmt;
 use std::ops::Range;

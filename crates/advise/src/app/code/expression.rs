@@ -70,7 +70,7 @@ fn variable(text: &str, tokens: &[Token]) -> Option<Value> {
     } else {
         texts.next()?
     };
-    // The second text is the default. With more than two texts, the program builds the value.
+    // The second text is the default. Further texts are ignored.
     let fallback = texts.next().or_else(|| number(text, rest));
     Some(Value::Variable { name, fallback })
 }

@@ -54,7 +54,7 @@ pub(super) fn read(file: &FileText<'_>) -> Option<File> {
 }
 
 fn bundle(text: &str) -> Container {
-    // A JSON file is also a YAML file, except for tabs before the keys.
+    // A JSON file is also a YAML file if it contains no tabs before its keys.
     let (settings, problems) = yaml::read(&text.replace('\t', " "));
     let mut bundle = Container::new("", "the container of this bundle");
     let value = |setting: &Setting| match &setting.value {

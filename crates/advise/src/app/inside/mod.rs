@@ -1,5 +1,5 @@
-//! Finds out to which machine or container 127.0.0.1 and the folders in a file belong, if the file describes
-//! containers.
+//! For a file that describes containers: finds the machine or container to which 127.0.0.1 and the folders in the file
+//! belong.
 //!
 //! A Compose service, a Pod, a Podman unit and an OCI bundle have their own loopback and their own file system, unless
 //! they share the machine's loopback or file system. Takes a text, and returns facts. Settings in other files (an

@@ -98,8 +98,8 @@ impl Inside {
         self.volume == super::pod::VOLUME
     }
 
-    /// The other container on the same network that runs a server of this protocol, according to its image, if there is
-    /// exactly one.
+    /// The only other container on the same network that, according to its image, runs a server of this protocol.
+    /// `None` unless there is exactly one such container.
     pub fn server_beside(&self, protocol: Protocol) -> Option<&str> {
         let Loopback::Own(others) = &self.loopback else {
             return None;

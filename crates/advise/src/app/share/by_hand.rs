@@ -1,5 +1,5 @@
-//! Instructions for a person who has to write the lines with which two containers share the folder of a socket: the
-//! same volumes and modes that `--containers` would write.
+//! Instructions for a person who has to write the lines with which two containers share the folder of a socket. The
+//! volumes and modes are those that `--containers` would write.
 //!
 //! Called by the check, which shows the instructions as the next step if the server runs in a container.
 

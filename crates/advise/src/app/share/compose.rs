@@ -77,7 +77,8 @@ impl<'a> File<'a> {
         key.into_iter().chain(others.into_iter().flatten()).filter_map(Node::text).collect()
     }
 
-    /// The key of a service that uses a port, because it publishes the port or its health check connects to the port.
+    /// The key with which a service uses a port: the service publishes the port, or its health check connects to the
+    /// port.
     pub(super) fn says_port(&self, idx: usize, port: u16) -> Option<&'static str> {
         let port = port.to_string();
         let has_port = |it: &Node| it.text().is_some_and(|it| it.contains(&port));
@@ -265,9 +266,9 @@ fn mount(item: &Node, is_tmpfs: bool) -> Mount {
     }
 }
 
-/// The places of a container's variables.
+/// Returns the places of a container's variables.
 ///
-/// If other containers use the same variables, or if the variables are not on separate plain lines.
+/// Returns an error if other containers use the same variables, or if the variables are not on separate plain lines.
 pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Result<Vec<Range<usize>>, String> {
     if own.get(key).is_none() {
         return Ok(Vec::new());
@@ -282,7 +283,7 @@ pub(super) fn environment(text: &str, own: &Node, key: &str, title: &str) -> Res
     Ok(std::iter::once(node.at.start..line::line_end(text, node.at.end)).collect())
 }
 
-/// Returns why a service is not fully described by its own lines, as words.
+/// If a service's own lines do not describe it completely, returns the reason in words.
 fn unclear(key: &Node, service: &Node) -> Option<String> {
     let title = key.text().unwrap_or_default();
     if key.is_marked || is_shared(service) || service.get("extends").is_some() {

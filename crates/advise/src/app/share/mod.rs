@@ -78,7 +78,7 @@ pub struct Share {
 const NAME: &str = "\u{e001}";
 const VALUE: &str = "\u{e002}";
 
-/// The lines for the server's unit, if it is in another file than the application's unit.
+/// The lines for the server's unit, if this unit and the application's unit are in different files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Beside {
     pub rewrites: Vec<Rewrite>,
@@ -363,10 +363,11 @@ fn losses(gives_up_port: bool, folder: Option<&str>) -> String {
 }
 
 /// A warning that a `pg_hba.conf` in existing data decides who may log in over `PostgreSQL`'s socket. `None` if the
-/// server is not `PostgreSQL` or has no data from before.
+/// server is not `PostgreSQL`, or if its folder cannot contain earlier data.
 ///
 /// # Source
-/// docker-library/postgres, docker-entrypoint.sh: `POSTGRES_INITDB_ARGS` is for `initdb`, which runs only without data.
+/// docker-library/postgres, docker-entrypoint.sh: `POSTGRES_INITDB_ARGS` is for `initdb`, which runs only before any
+/// data exists.
 fn old_rules(project: &impl Project, server: usize, protocol: Protocol, folder: &str) -> Option<String> {
     let container = &project.containers()[server];
     if protocol != Protocol::Postgres || image::is_in_front(container, protocol) {

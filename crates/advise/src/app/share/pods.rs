@@ -24,7 +24,7 @@ pub(super) struct File<'a> {
     text: &'a str,
     documents: Vec<Node>,
     containers: Vec<Container>,
-    /// For each container, the document, the list in it, and the index in the list.
+    /// For each container, the index of its document, the key of its list in this document, and its index in the list.
     places: Vec<(usize, &'static str, usize)>,
 }
 

@@ -93,7 +93,7 @@ const LANGUAGES: [Language; 6] = [
 /// First words of names in the table that are libraries for any language.
 const OF_ANY_LANGUAGE: [&str; 3] = ["libpq", "mongodb", "memcached"];
 
-/// First words of names in the table that do not show the application if they occur in an image or a command.
+/// Words that begin a name in the table, but do not show the application if an image or a command contains them.
 const TELLING_NOTHING: [&str; 19] = [
     "apache",
     "caddy",

@@ -49,8 +49,8 @@ pub(super) trait Project {
     /// Writes the lines that add a variable to a container's own environment. `value` must not need quotes.
     fn variable(&self, container: usize, name: &str, value: &str) -> Result<Inserted, String>;
 
-    /// Writes the lines with which the server listens on the socket, into the server's own files. Needed for PHP-FPM,
-    /// because only its files can set the socket.
+    /// Adds lines to the server's own files so that the server listens on the socket. Needed for PHP-FPM, because only
+    /// its files can set the socket.
     fn listening(&self, _: usize, _: usize, _: &Socket) -> Result<Vec<Inserted>, String> {
         Err("looptax does not know which of the server's own files applies".to_owned())
     }
@@ -66,7 +66,7 @@ pub(super) trait Project {
     /// The beginning of the command line that runs a command inside a container.
     fn within(&self, container: usize) -> String;
 
-    /// Whether a container is in another file than the application's container.
+    /// Whether a container and the application's container are in different files.
     fn is_beside(&self, _: usize) -> bool {
         false
     }

@@ -86,7 +86,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
     Some(reading)
 }
 
-/// Reads a second time those containers that take variables from elsewhere, now with these variables. Reports missing
+/// Reads the containers that take variables from elsewhere a second time, now with these variables. Reports missing
 /// sources.
 pub fn follow(reading: &mut Reading, source: &Source<'_>) {
     let text = String::from_utf8_lossy(source.bytes);

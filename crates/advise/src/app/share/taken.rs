@@ -1,8 +1,8 @@
 //! The variables that a service of a Compose file takes from its `env_file`s.
 //!
 //! A value counts as known only if all programs that read such files interpret it in the same way. A value that Compose
-//! inserts, an unusual escape or a line in another form counts as unknown. Called by `read`; `maps` does the same for
-//! Kubernetes.
+//! inserts or that contains an unusual escape counts as unknown. A file with a line that is not a plain `NAME=value` is
+//! reported and not used. Called by `read`; `maps` does the same for Kubernetes.
 //!
 //! # Source
 //! docs.docker.com, Compose file reference: `env_file`; "Environment variables precedence in Docker Compose".
@@ -44,7 +44,7 @@ pub(super) struct Given {
 struct Entry<'a> {
     path: &'a str,
     is_optional: bool,
-    /// Whether the path contains a variable, or the lines of the file have another form.
+    /// Whether the path contains a variable, or a key of the entry may change how the file is read, such as `format`.
     is_open: bool,
 }
 

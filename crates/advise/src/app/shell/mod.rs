@@ -150,7 +150,7 @@ fn commands(text: &str, at: Range<usize>) -> Vec<Vec<Word>> {
     found
 }
 
-/// The commands of a text, without those in its command substitutions, and the places of these substitutions.
+/// The commands of a text, and the places of its command substitutions. Commands inside the substitutions are left out.
 fn outer_commands(text: &str, at: Range<usize>) -> (Vec<Vec<Word>>, Vec<Range<usize>>) {
     let mut found = vec![Vec::new()];
     let mut inner = Vec::new();

@@ -39,7 +39,7 @@ impl Statement {
 ///
 /// `None` if the braces do not match, or if blocks are nested too deeply.
 pub fn statements(text: &str) -> Option<Vec<Statement>> {
-    // The open blocks. Each has the words of its directive, and the directives inside that were read so far.
+    // The open blocks. Each has the words of its directive, and the directives that were read so far inside the block.
     let mut open: Vec<(Vec<Range<usize>>, Vec<Statement>)> = vec![(Vec::new(), Vec::new())];
     for piece in pieces(text, Ends::Semicolon) {
         match piece {

@@ -1,9 +1,9 @@
 //! The rights on columns as the server itself reports them, in `information_schema.columns`.
 //!
-//! `SHOW GRANTS` shows only the rows of one account. A server also finds rows by the host from which a client comes.
-//! Rows of other accounts may therefore add rights or hide rights: rows for any host, and rows of the anonymous user.
-//! To see these rows, an account needs rights on `mysql.db`. If an account may read everything, the server reports only
-//! this fact, and nothing about the rows.
+//! `SHOW GRANTS` shows only the rows of one account. But a server finds rows by the host from which a client connects,
+//! so rows for any host and rows of the anonymous user may add rights or hide rights. To see these rows, an account
+//! needs rights on `mysql.db`. If an account may read everything, the server reports only this fact, and nothing about
+//! the rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -150,8 +150,8 @@ fn counts_for_localhost(account: &str) -> bool {
     host.strip_suffix('%').is_some_and(|start| "localhost".starts_with(start))
 }
 
-/// Explains why the server refuses a login over the socket although the account is for any host. The server uses the
-/// row with the most specific host, and the row of the anonymous user precedes a row for `%`.
+/// Explains why the server refuses a login over the socket, although the account may log in from any host. The server
+/// uses the row with the most specific host, and the row of the anonymous user precedes a row for `%`.
 ///
 /// # Source
 /// dev.mysql.com, "Access Control, Stage 1"; bugs.mysql.com 31061.
@@ -256,8 +256,8 @@ fn same_rights(user: &str, database: Option<&str>, tcp: &MysqlLogin, unix: &Mysq
     }
 }
 
-/// Makes the point for this case: the grants, as shown, have all rights, but the server reports that rights are
-/// missing.
+/// Makes the point for this case: in the grants that the server shows, no right is missing over the socket, but the
+/// server's report on columns shows that rights are missing.
 fn hidden_rows(
     who: &str,
     tcp: &MysqlLogin,
@@ -297,8 +297,8 @@ const HIDDEN_DATABASE: &str = "the account's own grants are complete, so a row o
 /// Maximum number of tables that are listed, because there may be thousands.
 const MOST_TABLES: usize = 3;
 
-/// Makes a point less certain. The grants that the server shows lack rights, but the server gives more rights than
-/// these grants show.
+/// Makes a point less certain. Rights are missing in the grants that the server shows, but the server gives more rights
+/// than it shows.
 fn doubtful(point: Point) -> Point {
     Point {
         outcome: Outcome::Unknown,

@@ -125,7 +125,7 @@ impl AccountStatement {
 /// Turns the output of `SHOW CREATE USER` into the statement that restores the account.
 fn as_it_was(made: &str, account: &str) -> Option<String> {
     let rest = made.strip_prefix("CREATE USER ")?;
-    // The server writes the name with other quotes than looptax does.
+    // The server and looptax quote the name differently.
     let user = quoted_at(rest)?;
     let host = quoted_at(rest[user.len()..].strip_prefix('@')?)?;
     let rest = rest[user.len() + 1 + host.len()..].trim_start();
@@ -140,7 +140,8 @@ fn as_it_was(made: &str, account: &str) -> Option<String> {
     if rest.contains("<secret>") {
         return None;
     }
-    // MariaDB's output omits that an account has no password, and that it does not require TLS.
+    // MariaDB's output contains nothing about the password of an account without a password, and nothing about TLS if
+    // the account does not require TLS.
     let identified = if rest.starts_with("IDENTIFIED ") { "" } else { "IDENTIFIED BY '' " };
     let required = match outside_quotes(&format!(" {rest} "), " REQUIRE ") {
         Some(_) => "",

@@ -290,7 +290,7 @@ impl Rights {
         names
     }
 
-    /// Returns the lines that `other` lacks, for roles and for everything else that is not a right at a place.
+    /// Returns the lines that `other` lacks: lines for roles, and other lines that do not give a right at a place.
     fn other_lines(&self, other: &Self) -> Vec<String> {
         let lines_of = |it: &Self| -> BTreeSet<String> {
             let lines = it.grants.iter().flat_map(|it| match &it.level {

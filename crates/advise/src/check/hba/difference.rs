@@ -53,7 +53,8 @@ impl Hba {
     }
 
     /// The first login that the server may accept over the socket although it may reject the login over TCP from one of
-    /// these origins. A login over the socket does not count if the server rejects it, or requires more than over TCP.
+    /// these origins. A login does not count if the server rejects it over the socket, or if its requirements over the
+    /// socket are higher than over TCP.
     pub fn surplus(&self, origins: &[Origin]) -> Option<Difference<'_>> {
         self.first(origins, |tcp, local| {
             let lets_in_all = |line: &HbaLine| line.method == "trust" && line.options.is_empty();

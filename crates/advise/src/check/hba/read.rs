@@ -20,7 +20,7 @@ const MAX_LINE_BYTES: usize = 8191;
 const MAX_WORD_BYTES: usize = 255;
 
 impl Hba {
-    /// Reads the text of a file. Files that it includes are not read; their lines count as not understood.
+    /// Reads the text of a file. Does not read included files: a line that includes a file counts as not understood.
     pub fn parse(text: &str) -> Self {
         let mut found = Self::default();
         let mut first = 1;

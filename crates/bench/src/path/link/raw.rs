@@ -21,8 +21,8 @@ pub(super) struct Raw {
     pub(super) endpoint: Endpoint,
     /// The time limit of one receive or send.
     limit: Duration,
-    /// Why the link no longer waits for its peer. If it still waited, it could take a late answer for the answer to
-    /// another request.
+    /// Why the link no longer waits for its peer. If the link still waited, it could mistake a late answer for the
+    /// answer to another request.
     given_up: Option<GivenUp>,
     pub(super) calls: Calls,
     /// The bytes received ahead; `None` if the socket will be passed on, so reading ahead is not allowed.

@@ -36,7 +36,7 @@ pub(super) fn connect(endpoint: &Endpoint, limits: Limits) -> Result<OwnedFd, Pa
     connected
 }
 
-/// Makes a blocking connect: if the backlog is full, it waits up to `SO_SNDTIMEO`, as TCP does.
+/// Makes a blocking connect: if the backlog is full, the call waits up to `SO_SNDTIMEO`, as it does over TCP.
 fn connect_unix(address: Result<SocketAddrUnix, Errno>, shown: &Path, limits: Limits) -> Result<OwnedFd, PathError> {
     let failed = |source: io::Error| PathError::ConnectUnix { path: shown.to_owned(), source };
     let begun = || {

@@ -96,8 +96,8 @@ const HOST_END: &str = "veth0";
 impl Network {
     /// Makes the namespaces and moves this process into the container.
     ///
-    /// Without root rights it first moves the process into a separate user namespace, with the same user and group
-    /// numbers. So call it while the process has only one thread.
+    /// Without root rights, this function first moves the process into a separate user namespace, with the same user
+    /// and group numbers. So call this function while the process has only one thread.
     ///
     /// # Errors
     /// [`NetworkError`] with the step that failed. The process is then in its earlier namespace. Without root rights it

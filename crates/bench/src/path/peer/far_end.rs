@@ -32,7 +32,7 @@ enum By {
         uid: u32,
         inodes: Vec<u64>,
     },
-    /// The listener belongs to root, which runs its workers under the account of the far end.
+    /// The process that listens belongs to root, and runs its workers under the account of the far end.
     Root,
 }
 

@@ -1,8 +1,8 @@
 //! Decides whether the server is at the other end of a connection, before any part of a login is sent. No other module
 //! decides this.
 //!
-//! Every login of this room calls [`admit`], and so does other code that logs in over a [`Link`]. `rule` contains the
-//! rule; `far_end`, `sock_diag` and `process` query the kernel.
+//! Every login in the module `path` calls [`admit`], and so does other code that logs in over a [`Link`]. `rule`
+//! contains the rule; `far_end`, `sock_diag` and `process` query the kernel.
 
 mod accounts;
 mod far_end;

@@ -19,7 +19,7 @@ pub(super) enum FarEnd {
     Account(u32),
     /// Network rules forward connections from an address of this machine to a container. Only root can set such rules.
     Routed,
-    /// An address of another machine, or one in a separate network namespace.
+    /// An address of another machine, or an address in a separate network namespace.
     Elsewhere,
     /// The kernel does not report the far end.
     Untold,

@@ -12,12 +12,13 @@ use crate::path::{Conversation, Link, PathError};
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct ServerCounts {
-    /// Connections of all users since the server started; PostgreSQL: sessions of the database. `None` if the server
-    /// does not report it.
+    /// Connections of all users since the server started; for PostgreSQL, sessions of the database. `None` if the
+    /// server does not report this number.
     pub n_connections: Option<u64>,
-    /// Logins of all users that the server refused since it started. `None` if the server does not report it.
+    /// Logins of all users that the server refused since it started. `None` if the server does not report this number.
     pub n_refused: Option<u64>,
-    /// Connections that are open now, and that the server may count later. 0 if the server counts them immediately.
+    /// Connections that are open now, if the server may count a connection late; 0 if the server counts each connection
+    /// immediately.
     pub n_uncounted: u64,
 }
 

@@ -55,9 +55,9 @@ impl Conversation {
     }
 }
 
-/// Returns whether a thread may have answered `n` queries, while it got a core `more` times. `more` may be less than
-/// `n`, because the thread may have received some queries without sleeping. `more` may be greater than `n`, because a
-/// thread that shares a core with the client may have to wait for the client in the middle of each answer.
+/// Returns whether a thread that got a core `more` times may have answered `n` queries in that time. The thread may
+/// have received some queries without sleeping; `more` is then less than `n`. If the thread shares a core with the
+/// client, the thread may have to wait for the client in the middle of each answer; `more` is then greater than `n`.
 ///
 /// The thread that answers always passes this test. So if only one thread passes, that thread answers.
 fn is_near(more: u64, n: u64) -> bool {

@@ -11,8 +11,8 @@ use crate::path::sighting::family_of;
 use crate::path::{Conversation, Endpoint, relayed_by};
 
 impl ServerView {
-    /// Returns the view of the process that listens: the TCP connections whose other end is held by that process, or by
-    /// a process that it has started. `None` if looptax may not inspect the process.
+    /// Returns the view of the process that listens. The view contains the TCP connections whose other end is held by
+    /// this process or by one of the processes that it has started. `None` if looptax may not inspect the process.
     ///
     /// The process that listens is the peer of one of the `conversations` over the socket. If there is no such peer, it
     /// is the process `listener`.

@@ -6,7 +6,8 @@ use std::net::SocketAddr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum SeenAs {
     Socket,
-    /// A local socket on which the process with this pid listens, as this process itself or the kernel reports.
+    /// A local socket on which the process with this pid listens. The pid was reported by the kernel or by this process
+    /// itself.
     SocketOf(u32),
     Tcp(SocketAddr),
     /// The server does not report the origin (echo).
@@ -18,7 +19,7 @@ pub enum SeenAs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Backend {
     pub pid: u32,
-    /// The address or socket of its client, as the server sees it; with a pooler, the pooler is the client.
+    /// The address or socket of this process's client, as the server sees it. With a pooler, the pooler is the client.
     pub seen_as: SeenAs,
     /// Different for each server.
     pub identity: String,

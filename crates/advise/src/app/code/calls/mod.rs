@@ -23,11 +23,12 @@ use crate::app::setting::{Joins, LineStarts, Setting, Value, doubt_unclear};
 
 /// The name of a setting that stands for a missing argument of a call.
 pub(crate) const MARK: &str = "()";
-/// The last part of the path of a list that is passed on, and whose items are unknown: `**options`.
+/// If a call passes on a list of arguments whose items are unknown (`**options`), this text is the last part of the
+/// list's path.
 pub(crate) const REST: &str = "...";
 /// Maximum number of driver calls that are followed in a text.
 const MOST_CALLS: usize = 64;
-/// Maximum number of tokens that are searched for other connections in the arguments of a call.
+/// To find other connections in the arguments of a call, at most this many tokens of the arguments are searched.
 const MOST_ARGUMENTS: usize = 500;
 /// Maximum number of calls on one object that are read.
 const MOST_FOLLOWERS: usize = 16;
@@ -207,7 +208,7 @@ impl<'a> Program<'a> {
         found.into_iter().flat_map(|it| self.resolved(it, at, 0)).collect()
     }
 
-    /// Lists the calls on the same object, up to the place where the program assigns another object to the object's
+    /// Lists the calls on the same object. Stops at the place at which the program assigns another object to the same
     /// name. If `is_only` is true, also lists calls of functions without an object; such a function must be called only
     /// once in the text.
     fn followers<'s>(

@@ -51,8 +51,8 @@ impl<'a> Scope<'a> {
         around.min_by_key(|it| it.body.len())
     }
 
-    /// Whether a value that a name gets at byte `set` is visible at byte `at`. In PHP, a `$x` is visible only in its
-    /// function.
+    /// Whether a value that is assigned to a name at byte `set` is visible at byte `at`. In PHP, a `$x` is visible only
+    /// in its function.
     pub(super) fn is_visible(&self, name: &str, set: usize, at: usize, is_local: bool) -> bool {
         let bare = name.trim_start_matches('$');
         let is_shadow = |it: &Function| {

@@ -49,7 +49,7 @@ impl<'a> Expression<'a> {
     }
 }
 
-/// A name: its first word as written, and all its parts without signs.
+/// A name: its first word as written, and all its parts without `$`.
 struct Name {
     root: String,
     parts: Vec<String>,

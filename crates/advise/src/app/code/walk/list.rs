@@ -78,7 +78,7 @@ impl Walk<'_> {
         if self.word(n) != "(" {
             return None;
         }
-        // In Python, a word or a text may come before the first named argument.
+        // In Python, an argument without a name may come before the first named argument.
         let has_first = self.language == Language::Python && self.word(n + 2) == ",";
         let n = if has_first && self.word(n + 4) == "=" { n + 2 } else { n };
         let is_perl = self.language == Language::Perl && self.word(n + 2) == "=>" && self.name(n + 1).is_some();

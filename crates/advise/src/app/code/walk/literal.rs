@@ -116,7 +116,7 @@ impl Walk<'_> {
             return false;
         };
         let word = &self.text[self.tokens[before].at.clone()];
-        // In Python a line ends, whatever sign the next line begins with.
+        // In Python, a sign at the beginning of the next line does not continue this line.
         let begins = self.language != Language::Python && matches!(self.word(0), "+" | ".");
         begins || matches!(word, "=" | "+" | "." | "|" | "(" | "or" | "||" | "?" | ":")
     }

@@ -30,7 +30,8 @@ pub(super) fn walked(text: &str, language: Language) -> Walk<'_> {
 pub(super) struct Sets {
     /// The paths of those settings that could be read.
     pub(super) paths: Vec<Vec<String>>,
-    /// The whole text of the file. It also contains the names of settings that the file sets to nothing or with a call.
+    /// The whole text of the file. The text also contains the names of two other kinds of settings: settings without a
+    /// value, and settings that a call sets.
     pub(super) text: String,
 }
 
@@ -124,7 +125,7 @@ impl Walk<'_> {
         token.is_some_and(|token| token.kind == Kind::Word)
     }
 
-    /// A string or word as a name, with its place without the quotes.
+    /// A string or word as a name, and its place. The place does not include quotes.
     fn name(&self, ahead: usize) -> Option<(String, Range<usize>)> {
         let token = self.tokens.get(self.at + ahead)?;
         match &token.kind {

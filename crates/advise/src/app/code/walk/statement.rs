@@ -280,7 +280,7 @@ impl Walk<'_> {
         }
     }
 
-    /// The word or string as a name; if it is a counter, its current number.
+    /// The word or string as a name. If the word is a counter, returns the current number of the counter.
     fn index(&self, ahead: usize) -> Option<(String, Range<usize>)> {
         let (name, at) = self.name(ahead)?;
         let counted = self.counters.get(self.word(ahead));
