@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[inline]
 pub(crate) fn lent(number: RawFd, owner: &Arc<OwnedFd>) -> BorrowedFd<'_> {
     debug_assert_eq!(number, owner.as_raw_fd(), "the owner's own number");
-    // SAFETY: the number is the owner's, and the owner lives as long as the borrow.
+    // SAFETY: the number is that of `owner`, and `owner` lives at least as long as the borrowed descriptor.
     unsafe { BorrowedFd::borrow_raw(number) }
 }
 
@@ -41,9 +41,9 @@ pub(crate) fn thread_usage() -> ThreadUsage {
 /// Returns the user CPU time of all our threads so far, in nanoseconds, including threads that have ended
 /// (`getrusage(RUSAGE_SELF)`).
 ///
-/// This is not the sum of `RUSAGE_THREAD` over the threads. Once per tick the kernel takes a sample: it records in
-/// which mode a task runs. If a thread was never sampled, the kernel counts all time of this thread as user time. This
-/// happens to the threads of an epoch, because they run only briefly, and many of them share a core.
+/// This time differs from the sum of `RUSAGE_THREAD` over the threads. Once per tick the kernel takes a sample: it
+/// records in which mode a task runs. If a thread was never sampled, the kernel counts all time of this thread as user
+/// time. This happens to the threads of an epoch, because they run only briefly, and many of them share a core.
 ///
 /// # Source
 /// Linux, `kernel/sched/cputime.c`, `cputime_adjust`.
@@ -104,7 +104,7 @@ pub(crate) fn reap(pid: u32) -> io::Result<(ExitStatus, ChildUsage)> {
             return Err(error);
         }
     }
-    // SAFETY: the call that fills it has succeeded, and zeroes are valid for all its fields.
+    // SAFETY: the system call that fills `usage` has succeeded, and zeroes are valid for all fields of `usage`.
     let usage = unsafe { usage.assume_init() };
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
     let used = ChildUsage {

@@ -1,9 +1,10 @@
 //! Scheduling in turns: each end of a connection gets the core only when the other end gives it up.
 //!
-//! Under normal scheduling, a process that has used less CPU time takes the core from the other process as soon as it
-//! is woken. So any change in the balance of the two ends also changes how often the core is taken, and the measured
-//! cost of the change includes this effect. With real-time priority (`SCHED_FIFO`, the same for both ends) the core is
-//! never taken. Used only for positive controls: in practice programs do not run that way.
+//! Under normal scheduling, a process that has used less CPU time than another process takes the core from the other
+//! process as soon as the first process is woken. So any change in the balance of the two ends also changes how often
+//! the core is taken, and the measured cost of the change includes this effect. With real-time priority (`SCHED_FIFO`,
+//! the same for both ends) the core is never taken. Used only for positive controls: in practice programs do not run
+//! that way.
 
 use std::io;
 

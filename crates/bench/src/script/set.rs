@@ -49,8 +49,8 @@ pub struct Warning {
 }
 
 impl ScriptSet {
-    /// Joins scripts, each with its weight. Sessions share only the set; the scripts of one session share its
-    /// variables. A definition takes precedence over the preset variable of the same name.
+    /// Joins scripts, each with its weight. Sessions share only the set. All scripts of a session use the variables of
+    /// this session. A definition takes precedence over the preset variable of the same name.
     ///
     /// # Errors
     /// [`SetError::NothingToRun`], and [`SetError::Script`] for a variable that is not set anywhere.

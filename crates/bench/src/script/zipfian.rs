@@ -1,8 +1,8 @@
 //! The bounded Zipf distribution: rank k is drawn with a probability proportional to 1 / k^s.
 //!
 //! Used for `random_zipfian` in scripts and for skewed keys in other workloads. s may be below or above 1; YCSB draws
-//! keys with 0.99. Sampling is `rand_distr`'s, by rejection: it takes constant time and memory for any number of ranks,
-//! without a table and without set-up.
+//! keys with 0.99. `rand_distr` draws the ranks, by rejection. This takes constant time and memory for any number of
+//! ranks, without a table and without set-up.
 
 use rand_distr::Distribution;
 

@@ -1,7 +1,7 @@
 //! Whole commands as slices: each slice is one run of its arm's command, counted as one request.
 //!
 //! Two runs of each arm make an epoch, ABBA or BAAB; before these runs, each arm has one run that does not count.
-//! `experiment` has the loop and calls this file; `process` starts, watches and waits.
+//! `experiment` has the loop and calls this file. `process` starts the commands, watches them, and waits for them.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -39,8 +39,8 @@ impl WholePlan {
     pub const WARM_UP: WarmUp = WarmUp { n_slices: Some(2), ..WarmUp::epochs(1) };
 }
 
-/// Runs the commands according to the plan's course. Returns the outcome, and the transports that were seen for each
-/// arm, `[baseline, other]`.
+/// Runs the commands in the course of `plan`. Returns the outcome, and the transports that were seen for each arm,
+/// `[baseline, other]`.
 pub fn run_commands(
     plan: &WholePlan,
     watcher: &mut dyn Watcher,

@@ -1,5 +1,5 @@
-//! `check`: reports whether the move to the socket would work. Prints points with their evidence, and the changes that
-//! are needed.
+//! `check`: reports whether the move to the socket would work. Prints each checked point with its evidence, and the
+//! changes that are needed.
 
 mod by_text;
 mod files;

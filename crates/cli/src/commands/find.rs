@@ -100,8 +100,8 @@ pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Loo
     }))
 }
 
-/// Takes the second snapshot, from which rates are computed. It also contains the connections that were opened and
-/// closed after the first snapshot, and the kernel's counts. Returns `None` if the user stops it.
+/// Takes the second snapshot, from which rates are computed. This snapshot also contains the connections that were
+/// opened and closed after the first snapshot, and the kernel's counts. Returns `None` if the user stops it.
 pub(super) fn second_look(
     first: &Survey,
     mut eyes: Option<&mut Eyes>,

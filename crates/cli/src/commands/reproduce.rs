@@ -89,7 +89,7 @@ fn folder(args: &ReproduceArgs) -> PathBuf {
     args.output.clone().unwrap_or_else(default)
 }
 
-/// Makes the folder and locks it. If two runs used the same folder, its records would come from both of them.
+/// Makes the folder and locks it. If two runs used the same folder, its records would come from both runs.
 fn make(folder: &Path) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| {
         let why = match error.kind() {

@@ -1,6 +1,6 @@
 //! Measures and judges one run of a check: a fixed number of epochs with one connection per side.
 //!
-//! Called by the checks of this folder; does not depend on any of them.
+//! The checks in this folder call this module; the module does not depend on any of them.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;

@@ -26,7 +26,8 @@ pub(super) struct Onlooker {
 }
 
 impl Onlooker {
-    /// Makes an onlooker for the commands of `arms`, which connect to `target`, or to any server if there is no target.
+    /// Makes an [`Onlooker`] for the commands of `arms`. The commands connect to `target`; without a target they may
+    /// connect to any server.
     pub(super) fn new(target: Option<&Target>, arms: [Arm; 2]) -> Result<Self, Failure> {
         let mut server = None;
         if let Some(target) = target

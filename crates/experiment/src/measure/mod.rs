@@ -26,7 +26,7 @@ use crate::target::counters::Counter;
 use plan::{Case, Doing};
 pub use record_writer::RecordWriter;
 
-/// How many times looptax checks after a failure whether the server has ended: all checks together take a fifth of a
+/// After a failure, looptax checks this many times whether the server has ended: all checks together take a fifth of a
 /// second.
 const LOOKS_AFTER_FAILURE: usize = 20;
 /// Pause between two checks whether the server has ended.

@@ -146,9 +146,9 @@ fn wants_password(error: &PathError) -> bool {
     }
 }
 
-/// Returns the pooler that serves these connections, if there is one. Either the process that listens on the socket is
-/// a known pooler, or PostgreSQL reports a different number for the connection than the greeting did. Some poolers pass
-/// PostgreSQL's number on, so comparing the two numbers is not enough.
+/// Returns the pooler that serves these connections, if there is one. A pooler is found in two cases: the process that
+/// listens on the socket is a known pooler; or PostgreSQL reports a number for the connection that differs from the
+/// number in the greeting. Some poolers pass PostgreSQL's number on, so comparing the two numbers is not enough.
 fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<Kind> {
     if conversation.protocol() != Protocol::Postgres {
         return None;

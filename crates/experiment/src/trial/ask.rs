@@ -22,7 +22,7 @@ pub struct Ask {
     pub clients: usize,
     /// The rate of an open loop, in pages per second.
     pub rate_per_s: Option<f64>,
-    /// How the arms take turns, if the user has chosen it.
+    /// How the arms take turns; `None` if the user has not chosen this.
     pub design: Option<TrialDesign>,
     /// The two arms, `[baseline, other]`.
     pub arms: [Way; 2],

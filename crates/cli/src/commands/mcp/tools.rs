@@ -102,7 +102,8 @@ impl Tool {
         let (mut input, mut output) = ((self.input)(), (self.output)());
         simplify(&mut input, true);
         simplify(&mut output, false);
-        // Protocol versions before 2026-07-28 require this field, even if each alternative in the schema has it.
+        // Protocol versions before 2026-07-28 require this field of the schema itself, even if each alternative in the
+        // schema also has the field.
         output["type"] = "object".into();
         json!({
             "name": self.name,
@@ -131,7 +132,7 @@ impl Tool {
 
 fn tool<A: Arguments, R: JsonSchema>(name: &'static str, title: &'static str, description: &'static str) -> Tool {
     let call = |arguments: Value| {
-        // The error of the JSON parser is not shown, since it may repeat a value.
+        // The error of the JSON parser is not shown, because it may repeat a value.
         let read = serde_json::from_value::<A>(arguments);
         read.map_err(|_| "an argument is missing, unknown, or of another type".to_owned())?.call()
     };

@@ -79,8 +79,8 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     Ok(if is_unread { Exit::No } else { Exit::Done })
 }
 
-/// With `--yes`, refuses to undo the switch of a server and its application by half: if only one of these two programs
-/// read its old file, their connection would be cut.
+/// With `--yes`, refuses to undo the switch of a server and its application for only one of them: if only one of these
+/// two programs read its old file, their connection would be cut.
 fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     let Some(of) = switch.server().filter(|it| args.yes && !it.had_socket) else {
         return Ok(());
