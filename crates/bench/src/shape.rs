@@ -13,7 +13,7 @@ pub const REQUESTS_PER_SLICE: f64 = 200.0;
 const WHOLE_REQUESTS: usize = 4;
 /// Reconnecting may take at most this share of an epoch; if it takes more, octets are added.
 const RECONNECT_SHARE: f64 = 0.2;
-/// Highest number of octets in one epoch: with more, there would be too few epochs.
+/// Highest number of octets in one epoch: with more octets per epoch, there would be too few epochs.
 const MOST_OCTETS: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +48,8 @@ impl Shape {
         Self { guard: settled, ..Self::short().with_slice(settled) }
     }
 
-    /// Returns the shape for requests that are longer than any slice: an epoch has two of each side, in the order ABBA
-    /// or BAAB.
+    /// Returns the shape for requests that are longer than any slice: an epoch has two requests of each side, in the
+    /// order ABBA or BAAB.
     pub fn whole() -> Self {
         Self { slice: Duration::ZERO, guard: Duration::ZERO, octets: 0, ..Self::short() }
     }

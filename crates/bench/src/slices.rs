@@ -57,7 +57,7 @@ pub struct FilledSlice {
 }
 
 pub trait SliceSource {
-    /// Fills one slice. `None` ends measuring: looptax is to stop, or no more slices are wanted.
+    /// Fills one slice. `None` ends measuring: looptax has to stop, or needs no more slices.
     ///
     /// # Errors
     /// An error that makes the whole measurement worthless.

@@ -29,8 +29,8 @@ pub(crate) struct ThreadUsage {
 /// Returns the usage of the calling thread (`getrusage(RUSAGE_THREAD)`).
 pub(crate) fn thread_usage() -> ThreadUsage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to a whole `rusage` that lives through the call; zeroes are valid for
-    // all its fields, so it may be read even if the call failed.
+    // SAFETY: the pointer is to a whole `rusage` that lives through the call. Zeroes are valid for all fields of
+    // `rusage`, so `usage` may be read even if the call failed.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init()
@@ -49,8 +49,8 @@ pub(crate) fn thread_usage() -> ThreadUsage {
 /// Linux, `kernel/sched/cputime.c`, `cputime_adjust`.
 pub(crate) fn process_user_ns() -> u64 {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to a whole `rusage` that lives through the call; zeroes are valid for
-    // all its fields, so it may be read even if the call failed.
+    // SAFETY: the pointer is to a whole `rusage` that lives through the call. Zeroes are valid for all fields of
+    // `rusage`, so `usage` may be read even if the call failed.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
         usage.assume_init()
@@ -66,8 +66,8 @@ pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
     let pid = libc::pid_t::try_from(pid).ok()?;
     let mut clock: libc::clockid_t = 0;
     let mut time = MaybeUninit::<libc::timespec>::zeroed();
-    // SAFETY: both pointers are to whole objects that live through the calls; `time` is read only
-    // after the call that fills it has succeeded.
+    // SAFETY: both pointers are to whole objects that live through the calls. `time` is read only if both calls have
+    // succeeded.
     unsafe {
         if libc::clock_getcpuclockid(pid, &raw mut clock) != 0 || libc::clock_gettime(clock, time.as_mut_ptr()) != 0 {
             return None;
@@ -77,7 +77,8 @@ pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
     }
 }
 
-/// The resources used by a child and by those of its own children that it waited for.
+/// The resources used by a child process. They include the resources of the child's own children, if the child has
+/// waited for their end.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ChildUsage {
     /// User CPU time in nanoseconds. The kernel divides the total into user and system time by samples at ticks.

@@ -22,7 +22,7 @@ pub(crate) fn hide_passwords() -> Vec<String> {
 
 /// Overwrites the secrets in one argument; returns whether it contained any.
 fn hide(argument: &mut [u8]) -> bool {
-    // This works on bytes, whatever the encoding: all characters that separate the parts of an address are ASCII.
+    // The search works on bytes, whatever the encoding: all characters that separate the parts of an address are ASCII.
     let text: String = { argument.iter() }.map(|byte| if byte.is_ascii() { char::from(*byte) } else { 'x' }).collect();
     let secrets = looptax_model::dsn::secrets_in(&text);
     for secret in &secrets {

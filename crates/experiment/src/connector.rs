@@ -403,7 +403,7 @@ impl Records for SealedRecords {
     }
 }
 
-/// A login worked when the run began, so if a later login is cut off, the cause is not the login itself.
+/// A login worked when the run began. So if a later login is cut off, the login itself is not the cause.
 fn cut_off(error: PathError) -> Failure {
     let is_crowded = matches!(&error, PathError::Protocol { source, .. } if source.may_be_crowding());
     let failure = Failure::from(error);

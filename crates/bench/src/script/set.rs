@@ -94,7 +94,8 @@ impl ScriptSet {
         self.scripts.get(script_idx).map(|member| member.name.as_str())
     }
 
-    /// Returns the place of a statement, for the server's error messages about it.
+    /// Returns the place of a statement in its script, for messages about an error that the server reports for the
+    /// statement.
     pub fn place_of(&self, statement_idx: usize) -> Option<Place> {
         let statement = self.statements.get(statement_idx)?;
         Some(self.place(statement.script_idx, &statement.span))
@@ -105,7 +106,7 @@ impl ScriptSet {
         &self.warnings
     }
 
-    /// Draws a script by weight; if there is only one, chooses it without a draw.
+    /// Draws a script by weight. If there is only one script, returns this script without drawing.
     pub(crate) fn choose(&self, random: &mut dyn FnMut() -> u64) -> usize {
         if self.scripts.len() == 1 {
             return 0;

@@ -96,7 +96,7 @@ impl Value {
 }
 
 fn rounded(double: f64) -> Option<i64> {
-    // 2^63 is the least positive double that does not fit; -2^63 fits.
+    // 2^63 is the smallest positive double that does not fit; -2^63 fits.
     const END: f64 = 9_223_372_036_854_775_808.0;
     let whole = double.round_ties_even();
     (-END..END).contains(&whole).then_some(whole as i64)

@@ -32,7 +32,7 @@ impl Zipfian {
     /// Ranks 1 to `n_ranks`; rank k is drawn with a probability proportional to 1 / k^`skew`. With a skew of 0 all
     /// ranks are equally likely.
     ///
-    /// With more than 2^53 ranks, the rarest ones are drawn in groups.
+    /// With more than 2^53 ranks, the rarest ranks are drawn in groups.
     ///
     /// # Errors
     /// [`NoZipfian`] if `n_ranks` is 0, or if the skew is negative or not finite.

@@ -19,8 +19,8 @@ use crate::process_tree;
 use crate::progress::Observer;
 use crate::slices::{FilledSlice, SliceOrder, SliceSource};
 
-/// Pause between two runs. During it the server closes the connections of the earlier run; this work should not count
-/// in either run.
+/// Pause between two runs. During the pause the server closes the connections of the earlier run, so that this work
+/// counts in neither run.
 const PAUSE: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone)]
@@ -39,7 +39,7 @@ impl WholePlan {
     pub const WARM_UP: WarmUp = WarmUp { n_slices: Some(2), ..WarmUp::epochs(1) };
 }
 
-/// Runs the commands in the course of `plan`. Returns the outcome, and the transports that were seen for each arm,
+/// Runs the commands as `plan` prescribes. Returns the outcome, and the transports that were seen for each arm,
 /// `[baseline, other]`.
 pub fn run_commands(
     plan: &WholePlan,

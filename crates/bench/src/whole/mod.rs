@@ -1,4 +1,4 @@
-//! Whole commands compared with each other: one command per arm, run repeatedly in a drawn order.
+//! Whole commands compared with each other: one command per arm, run repeatedly in a random order.
 //!
 //! An epoch is four runs, ABBA or BAAB by a coin flip. Each run is a slice with one request, so later steps treat the
 //! epoch like any other. The command line provides the commands, and a [`Watcher`] that observes which transport they

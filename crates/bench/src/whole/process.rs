@@ -189,8 +189,8 @@ impl Running {
         Ok(has_ended)
     }
 
-    /// Returns whether the command was stopped. The kernel stops the command if it reads from the terminal; looptax
-    /// gives it no terminal, so it would stay stopped forever.
+    /// Returns whether the command was stopped. If the command reads from the terminal, the kernel stops the command.
+    /// looptax never gives the terminal to the command, so the command would stay stopped forever.
     fn is_stopped(&self) -> bool {
         stat(self.pid).is_some_and(|it| it.is_stopped)
     }

@@ -173,7 +173,7 @@ fn fallen(switches: &[Switch], survey: &Survey) -> impl Iterator<Item = Note> {
     })
 }
 
-/// The costs of requests, with a note if there was a measurement without a usable figure.
+/// The costs of requests. There is a note if a measurement gave no usable figure.
 #[derive(Default)]
 struct Costs {
     sources: Vec<CostSource>,

@@ -44,8 +44,8 @@ pub(crate) fn run(args: &ReproduceArgs, terminal: Terminal) -> Result<Exit, Fail
     make(&folder)?;
     terminal.words(&format!("{}\n", plan(&parts, &amounts, &folder)));
     if parts.iter().any(|part| part.needs_network()) {
-        // Only a process with a single thread can get a user namespace. If this fails, the arms that need one report
-        // the reason.
+        // Only a process with a single thread can get a user namespace. If looptax gets no user namespace, the arms
+        // that need a user namespace report the reason.
         get_right().ok();
     }
     let around = surroundings(args, folder, terminal)?;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ReproduceArgs, terminal: Terminal) -> Result<Exit, Fail
         reproduction.parts.push(done);
         reproduction.interrupted = around.interrupted.load(Ordering::Relaxed);
         reproduction.finished_at = Some(jiff::Timestamp::now().to_string());
-        // Saved after each part, so that a crash keeps the finished parts.
+        // The result is saved after each part, so that a crash does not lose the finished parts.
         save(&reproduction, &around.folder)?;
         if reproduction.interrupted {
             break;

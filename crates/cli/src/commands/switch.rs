@@ -54,7 +54,7 @@ pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure
 }
 
 /// Returns the file that names a connection, from the working folder of the process. Fails if the folder has no such
-/// file or several.
+/// file, or if it has several such files.
 fn file_of(pid: u32) -> Result<PathBuf, Failure> {
     if looptax_host::discover::process(pid).is_none() {
         return Err(Failure::usage(

@@ -76,7 +76,7 @@ impl Bench<'_> {
             inject_ns,
             slice: Some(slice),
             effort: Effort::Epochs(self.spec.n_epochs as usize),
-            // The server is warm after the first runs, so only two epochs warm up the connections' code paths.
+            // The server is warm after the first runs, so two epochs are enough to warm up the connections' code paths.
             warm_up: Some(Duration::ZERO),
             sample_bytes: 0,
             ..self.settings.clone()

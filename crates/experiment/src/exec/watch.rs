@@ -77,7 +77,7 @@ impl Watcher for Onlooker {
     }
 }
 
-/// Whether two paths lead to the same socket: the command and the server may name it by different paths.
+/// Whether two paths lead to the same socket: the command and the server may use different paths for it.
 fn is_same_file(one: &Path, two: &Path) -> bool {
     one == two || read::real_path(one).is_ok_and(|one| read::real_path(two).is_ok_and(|two| one == two))
 }

@@ -226,8 +226,8 @@ impl PrivateServer {
         Ok(self.accompany("port proxy", proxy))
     }
 
-    /// Takes over a child process that works for the server, so that it ends together with the server; returns its
-    /// process id.
+    /// Takes over a child process that works for the server. The child then ends together with the server. Returns the
+    /// child's process id.
     pub(crate) fn accompany(&mut self, role: &'static str, child: (Child, Process)) -> u32 {
         let pid = child.1.pid;
         self.running.insert(0, child);

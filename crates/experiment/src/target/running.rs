@@ -311,7 +311,7 @@ fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u
     // error in PostgreSQL's log.
     if conversation.protocol() == Protocol::Postgres {
         let may = format!("SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass('{table}'), 'SELECT')");
-        // PostgreSQL before 9.4 does not support this query; in that case the table is simply read.
+        // PostgreSQL before 9.4 does not support this query; in that case looptax simply reads the table.
         let told: Result<Vec<[Option<String>; 1]>, _> = conversation.rows_of_users(&may);
         if told.is_ok_and(|rows| !matches!(rows.as_slice(), [[Some(may)]] if may == "t")) {
             return None;

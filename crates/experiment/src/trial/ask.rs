@@ -76,7 +76,8 @@ pub struct Server {
     pub to: SocketName,
     /// The server's process, if looptax knows it.
     pub pid: Option<u32>,
-    /// Whether the application's command starts the server; if so, the server's CPU time is part of the application's.
+    /// Whether the application's command starts the server. If so, the server's CPU time is part of the application's
+    /// CPU time.
     pub is_own: bool,
     /// Whether the user has given the server's socket and port.
     pub is_given: bool,

@@ -95,8 +95,8 @@ pub(super) struct Call {
 }
 
 impl Tool {
-    /// Returns the tool's description for a client. If the record of a comparison is kept, the tool is described as one
-    /// that writes.
+    /// Returns the tool's description for a client. If the record of a comparison is kept, the description says that
+    /// the tool writes.
     pub(super) fn describe(&self, keeps_records: bool) -> Value {
         let only_reads = !(keeps_records && self.name == "compare");
         let (mut input, mut output) = ((self.input)(), (self.output)());

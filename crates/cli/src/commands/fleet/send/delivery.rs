@@ -50,7 +50,7 @@ pub(super) fn keep(
 fn keep_and_remember(spool: &Spool, report: &Report) -> Result<(), FleetError> {
     spool.keep(&report.batch)?;
     if let Some(told) = &report.told {
-        // If this fails, the next report contains the same records again, and the collector counts them once.
+        // If this call fails, the next report contains the same records again, and the collector counts them once.
         let _ = spool.set_told_records(told.iter().map(String::as_str));
     }
     Ok(())
