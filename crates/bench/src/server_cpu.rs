@@ -7,10 +7,11 @@ use crate::plan::ServerThreads;
 use crate::process_tree;
 use crate::sys;
 
-/// If a server has more processes than this, looptax does not read their CPU clocks: a reading takes 0.2 to 0.8 µs per
-/// process (256 idle processes, 2026-11-25), and there is a reading before and after each slice.
+/// If a server has more processes than this, looptax does not read their CPU clocks. Reading a clock takes 0.2 to 0.8
+/// µs (256 idle processes, 2026-11-25), and looptax reads all clocks before and after each slice.
 const MOST_PROCESSES: usize = 2048;
-/// With more threads than this, their context switches are not read: a reading takes some 20 µs per thread.
+/// If a server has more threads than this, looptax does not read their context switches, because reading them takes
+/// some 20 µs per thread.
 const MOST_THREADS: usize = 16;
 
 /// The processes and threads that serve one side's connections.
@@ -31,8 +32,8 @@ pub(crate) struct ServerReading {
 }
 
 impl ServerMeter {
-    /// Makes a meter for the workers of `wired`. It reads nothing if any worker is unknown, and no context switches if
-    /// the threads of a process start and end.
+    /// Makes a meter for the workers of `wired`. If any worker is unknown, the meter reads nothing. If the threads of a
+    /// process start and end, the meter reads no context switches.
     pub(crate) fn new(wired: &[Wired], threads: ServerThreads) -> Self {
         let workers: Option<Vec<Worker>> = wired.iter().map(|it| it.worker).collect();
         Self::of_workers(&workers.unwrap_or_default(), threads)

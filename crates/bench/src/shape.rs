@@ -4,16 +4,16 @@ use std::time::Duration;
 
 /// Shortest slice: the scheduler's load tracking settles within tens of milliseconds (METHOD.md).
 const LEAST_SLICE: Duration = Duration::from_millis(50);
-/// Longest slice that adapting may choose if there are few requests per second.
+/// Maximum length of a slice that is made longer because there are few requests per second.
 const LONGEST_SLICE: Duration = Duration::from_secs(1);
 const LEAST_GUARD: Duration = Duration::from_millis(10);
 /// Number of requests that a slice should contain.
 pub const REQUESTS_PER_SLICE: f64 = 200.0;
-/// Number of whole requests in an epoch, if requests are longer than a slice: two of each side.
+/// Number of requests in an epoch if each slice is one whole request: two requests for each side.
 const WHOLE_REQUESTS: usize = 4;
 /// Reconnecting may take at most this share of an epoch; if it takes more, octets are added.
 const RECONNECT_SHARE: f64 = 0.2;
-/// Highest number of octets in one epoch: with more, there would be too few epochs.
+/// Highest number of octets in one epoch: with more octets per epoch, there would be too few epochs.
 const MOST_OCTETS: usize = 8;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -48,8 +48,8 @@ impl Shape {
         Self { guard: settled, ..Self::short().with_slice(settled) }
     }
 
-    /// Returns the shape for requests that are longer than any slice: an epoch has two of each side, in the order ABBA
-    /// or BAAB.
+    /// Returns the shape for requests that are longer than any slice: an epoch has two requests of each side, in the
+    /// order ABBA or BAAB.
     pub fn whole() -> Self {
         Self { slice: Duration::ZERO, guard: Duration::ZERO, octets: 0, ..Self::short() }
     }

@@ -1,7 +1,7 @@
 //! One epoch: slices of alternating sides in a coin-flipped order, with the machine's activity during them.
 //!
 //! The [`SliceSource`] decides what a slice does: `requests` lets the load engine run it, `whole` runs a command, and
-//! other rooms load pages. This file decides which side has the next slice. Called by `experiment` and `glimpse`.
+//! other modules load pages. This file decides which side has the next slice. Called by `experiment` and `glimpse`.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -34,7 +34,7 @@ pub struct EpochOrder {
 pub struct SliceOrder {
     pub contrast_idx: usize,
     pub side: Side,
-    /// Number of the epoch; warm-up epochs have other numbers than counted ones.
+    /// Number of the epoch. The numbers of warm-up epochs differ from those of epochs that count.
     pub epoch: u64,
     /// Whether the slice counts, or belongs to the warm-up.
     pub counts: bool,
@@ -46,7 +46,7 @@ pub struct SliceOrder {
 
 #[derive(Debug, Clone, Default)]
 pub struct FilledSlice {
-    /// The counts of the slice; its arm and its start are filled in by this file.
+    /// The counts of the slice. The functions of this file set its arm and its start.
     pub slice: Slice,
     /// When the slice began, by the measuring clock.
     pub start_ns: u64,
@@ -57,7 +57,7 @@ pub struct FilledSlice {
 }
 
 pub trait SliceSource {
-    /// Fills one slice. `None` ends measuring: looptax is to stop, or no more slices are wanted.
+    /// Fills one slice. `None` ends measuring: looptax has to stop, or needs no more slices.
     ///
     /// # Errors
     /// An error that makes the whole measurement worthless.
@@ -76,7 +76,7 @@ pub trait SliceSource {
         Ok(())
     }
 
-    /// Adds the data that are known only after all slices of the epoch.
+    /// Adds the data that are known only when all slices of the epoch have ended.
     ///
     /// # Errors
     /// As [`SliceSource::fill`].
@@ -84,18 +84,19 @@ pub trait SliceSource {
         Ok(())
     }
 
-    /// Returns the CPU time so far of this process and of its helpers, without that of the slices' clients.
+    /// Returns the CPU time that this process and its helpers have used so far, without the CPU time of the slices'
+    /// clients.
     fn own_cpu_ns(&self) -> Option<u64> {
         process_cpu_ns(std::process::id())
     }
 
-    /// Receives an epoch of the warm-up's round `round`, and may return another shape for the next epochs.
+    /// Receives a warm-up epoch of the round `round`. May return another shape for the next epochs.
     fn adapted(&self, _round: u64, _epoch: &MeasuredEpoch, shape: Shape) -> Shape {
         shape
     }
 
-    /// Returns how the plan changes after the warm-up. The plan has `n_epochs` epochs of each contrast. Slices have the
-    /// shape `shape` now, and an epoch takes the time `beside` for connecting, priming and waiting for answers.
+    /// Returns how the plan changes after the warm-up. The plan has `n_epochs` epochs of each contrast, and the shape
+    /// of its slices is `shape`. In each epoch, connecting, priming and waiting for answers take the time `beside`.
     fn replan(&self, _shape: Shape, _beside: Duration, _n_epochs: usize) -> Option<Replanned> {
         None
     }
@@ -124,7 +125,7 @@ impl MeasuredEpoch {
 }
 
 impl EpochOrder {
-    /// Makes an epoch of the course; a warm-up epoch may have another number of slices.
+    /// Makes an epoch of `course`. A warm-up epoch may have a different number of slices.
     pub(crate) fn new(course: &Course, contrast_idx: usize, epoch: u64, counts: bool) -> Self {
         let shape = course.shape;
         let n_slices = course.warm_up.n_slices.filter(|_| !counts);
@@ -207,7 +208,7 @@ impl EpochOrder {
                 server_ticks: server_ns.map(ticks),
                 cpu_pressure_us: machine.cpu_pressure_us,
                 n_throttled: machine.n_throttled,
-                // If answers are wrong, the source returns an error, or its `end` sets this field to false.
+                // If answers are wrong, the source returns an error, or its function `end` sets this field to false.
                 answers_agree: true,
                 lag_p99_ns: lags.map(median_lag),
                 ..record::Epoch::default()

@@ -14,7 +14,7 @@ use std::sync::Arc;
 #[inline]
 pub(crate) fn lent(number: RawFd, owner: &Arc<OwnedFd>) -> BorrowedFd<'_> {
     debug_assert_eq!(number, owner.as_raw_fd(), "the owner's own number");
-    // SAFETY: the number is the owner's, and the owner lives as long as the borrow.
+    // SAFETY: the number is that of `owner`, and `owner` lives at least as long as the borrowed descriptor.
     unsafe { BorrowedFd::borrow_raw(number) }
 }
 
@@ -29,8 +29,8 @@ pub(crate) struct ThreadUsage {
 /// Returns the usage of the calling thread (`getrusage(RUSAGE_THREAD)`).
 pub(crate) fn thread_usage() -> ThreadUsage {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to a whole `rusage` that lives through the call; zeroes are valid for
-    // all its fields, so it may be read even if the call failed.
+    // SAFETY: the pointer is to a whole `rusage` that lives through the call. Zeroes are valid for all fields of
+    // `rusage`, so `usage` may be read even if the call failed.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_THREAD, usage.as_mut_ptr());
         usage.assume_init()
@@ -41,16 +41,16 @@ pub(crate) fn thread_usage() -> ThreadUsage {
 /// Returns the user CPU time of all our threads so far, in nanoseconds, including threads that have ended
 /// (`getrusage(RUSAGE_SELF)`).
 ///
-/// This is not the sum of `RUSAGE_THREAD` over the threads. Once per tick the kernel takes a sample: it records in
-/// which mode a task runs. If a thread was never sampled, the kernel counts all time of this thread as user time. This
-/// happens to the threads of an epoch, because they run only briefly, and many of them share a core.
+/// This time differs from the sum of `RUSAGE_THREAD` over the threads. Once per tick the kernel takes a sample: it
+/// records in which mode a task runs. If a thread was never sampled, the kernel counts all time of this thread as user
+/// time. This happens to the threads of an epoch, because they run only briefly, and many of them share a core.
 ///
 /// # Source
 /// Linux, `kernel/sched/cputime.c`, `cputime_adjust`.
 pub(crate) fn process_user_ns() -> u64 {
     let mut usage = MaybeUninit::<libc::rusage>::zeroed();
-    // SAFETY: the pointer is to a whole `rusage` that lives through the call; zeroes are valid for
-    // all its fields, so it may be read even if the call failed.
+    // SAFETY: the pointer is to a whole `rusage` that lives through the call. Zeroes are valid for all fields of
+    // `rusage`, so `usage` may be read even if the call failed.
     let usage = unsafe {
         libc::getrusage(libc::RUSAGE_SELF, usage.as_mut_ptr());
         usage.assume_init()
@@ -66,8 +66,8 @@ pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
     let pid = libc::pid_t::try_from(pid).ok()?;
     let mut clock: libc::clockid_t = 0;
     let mut time = MaybeUninit::<libc::timespec>::zeroed();
-    // SAFETY: both pointers are to whole objects that live through the calls; `time` is read only
-    // after the call that fills it has succeeded.
+    // SAFETY: both pointers are to whole objects that live through the calls. `time` is read only if both calls have
+    // succeeded.
     unsafe {
         if libc::clock_getcpuclockid(pid, &raw mut clock) != 0 || libc::clock_gettime(clock, time.as_mut_ptr()) != 0 {
             return None;
@@ -77,7 +77,8 @@ pub(crate) fn process_cpu_ns(pid: u32) -> Option<u64> {
     }
 }
 
-/// The resources used by a child and by those of its own children that it waited for.
+/// The resources used by a child process. They include the resources of the child's own children, if the child has
+/// waited for their end.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct ChildUsage {
     /// User CPU time in nanoseconds. The kernel divides the total into user and system time by samples at ticks.
@@ -104,7 +105,7 @@ pub(crate) fn reap(pid: u32) -> io::Result<(ExitStatus, ChildUsage)> {
             return Err(error);
         }
     }
-    // SAFETY: the call that fills it has succeeded, and zeroes are valid for all its fields.
+    // SAFETY: the system call that fills `usage` has succeeded, and zeroes are valid for all fields of `usage`.
     let usage = unsafe { usage.assume_init() };
     let ns = |time: libc::timeval| time.tv_sec as u64 * 1_000_000_000 + time.tv_usec as u64 * 1_000;
     let used = ChildUsage {

@@ -1,7 +1,7 @@
 //! Scheduling in turns: each end of a connection gets the core only when the other end gives it up.
 //!
-//! Under normal scheduling, a process that has used less CPU time takes the core from the other process as soon as it
-//! is woken. So any change in the balance of the two ends also changes how often the core is taken, and the measured
+//! Under normal scheduling, if a process has used less CPU time than the running process, it takes the core as soon as
+//! it is woken. So any change in the balance of the two ends also changes how often the core is taken, and the measured
 //! cost of the change includes this effect. With real-time priority (`SCHED_FIFO`, the same for both ends) the core is
 //! never taken. Used only for positive controls: in practice programs do not run that way.
 
@@ -21,8 +21,8 @@ pub struct InTurns {
 }
 
 impl InTurns {
-    /// Gives real-time priority to the calling thread and to all threads of the server's processes; threads that they
-    /// start later inherit it.
+    /// Gives real-time priority to the calling thread and to all threads of the server's processes. Threads that these
+    /// threads start later inherit the priority.
     ///
     /// # Errors
     /// [`io::ErrorKind::PermissionDenied`] if this process has neither root rights nor `CAP_SYS_NICE` nor a limit that

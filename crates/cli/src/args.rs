@@ -129,8 +129,8 @@ fn meant_as_server(error: &clap::Error, command: &mut clap::Command) -> Option<c
 }
 
 impl Cli {
-    /// Whether a word was parsed as a server or run, although the user may have meant it as the file of `--json`. A
-    /// record may have such a name.
+    /// Whether a word was parsed as a server or run, although the user may have meant it as the file of `--json`. The
+    /// word may also be the name of a record.
     fn takes_as_word(&self, word: &str) -> bool {
         match &self.command {
             Some(Command::Compare(args)) => args.targets.iter().any(|it| it == word),

@@ -7,7 +7,8 @@ use looptax_store::unpack_stacks;
 
 use crate::args::FormatArgs;
 
-/// Returns all call chains of a record, arm by arm; `option` is the option that needs them, for the error.
+/// Returns all call chains of a record, arm by arm. `option` is the option that needs the chains; an error names this
+/// option.
 ///
 /// # Errors
 /// If the record has no chains, or they cannot be read.
@@ -27,7 +28,7 @@ pub(crate) fn chains(record: &Record, option: &str) -> Result<Vec<Chain>, Failur
     Ok(chains)
 }
 
-/// Refuses the formats for call chains in a command that takes no samples, since such a file would stay empty.
+/// Refuses the formats for call chains in a command that takes no samples, because such a file would stay empty.
 ///
 /// # Errors
 /// If one of these formats was requested.

@@ -93,7 +93,7 @@ pub(crate) fn open_history() -> Result<History, Failure> {
     Ok(History::open(&path)?)
 }
 
-/// Adds a run to the history, and returns whether the run is in it now. The record itself is saved already, so a
+/// Adds a run to the history. Returns whether the run is now in the history. The record itself is saved already, so a
 /// failure only prints a message.
 pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal) -> bool {
     let Some(place) = history_path() else {

@@ -49,9 +49,9 @@ fn main() {
     std::process::exit(exit.code());
 }
 
-/// Makes a panic print its message and then end the program with `PANICKED`. If a panic ended the program by a signal,
-/// a core file could be left, and passwords are in memory. All programs that looptax started end in the same way as
-/// after `kill -9` of looptax.
+/// Makes a panic print its message and then end the program with `PANICKED`. A panic must not end the program by a
+/// signal: this could leave a core file, which would contain the passwords in memory. All programs that looptax started
+/// end in the same way as after `kill -9` of looptax.
 #[cfg(panic = "abort")]
 fn end_on_panic() {
     let tell = std::panic::take_hook();

@@ -9,8 +9,8 @@ use looptax_model::failure::Failure;
 /// # Errors
 /// The kernel's error.
 pub(crate) fn keep_what_looking_needs() -> Result<(), Failure> {
-    // This fails for an ordinary user, or for a service without the capability; other namespaces are then reported as
-    // not seen.
+    // `start` fails for an ordinary user, or for a service without the capability; other namespaces are then reported
+    // as not seen.
     entrance::start().ok();
     rights::keep_only(rights::LOOKING | rights::WRITING)
         .map_err(|error| Failure::from(error).context("cannot give up capabilities"))

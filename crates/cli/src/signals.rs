@@ -82,8 +82,8 @@ pub(crate) fn stop_flag() -> Result<Arc<AtomicBool>, Failure> {
                     waiting::stop();
                 }
                 thread::sleep(QUIET);
-                // The message also appears if looptax has to wait longer, for example for a server that is just
-                // starting.
+                // This thread prints the message, so the message also appears if looptax has to wait longer, for
+                // example for a server that is just starting.
                 stopping::say_stopping();
                 thread::sleep(SAME_WISH.saturating_sub(QUIET));
                 signals.pending().for_each(drop);

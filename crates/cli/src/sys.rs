@@ -1,7 +1,7 @@
 //! Functions that no safe library offers: hiding passwords from the process list and from the programs that looptax
 //! starts, raising the limit of open files, and finding out which signals are ignored.
 //!
-//! This is the only file of this room with unsafe code.
+//! In this crate, only this file has unsafe code.
 
 use looptax_host::kernel;
 use looptax_model::failure::Failure;
@@ -22,7 +22,7 @@ pub(crate) fn hide_passwords() -> Vec<String> {
 
 /// Overwrites the secrets in one argument; returns whether it contained any.
 fn hide(argument: &mut [u8]) -> bool {
-    // This works on bytes, whatever the encoding: all characters that separate the parts of an address are ASCII.
+    // The search works on bytes, whatever the encoding: all characters that separate the parts of an address are ASCII.
     let text: String = { argument.iter() }.map(|byte| if byte.is_ascii() { char::from(*byte) } else { 'x' }).collect();
     let secrets = looptax_model::dsn::secrets_in(&text);
     for secret in &secrets {
@@ -74,8 +74,8 @@ fn change_strings(field: usize, mut change: impl FnMut(usize, &mut [u8])) {
     strings.for_each(|(idx, string)| change(idx, string));
 }
 
-/// The numbers of the fields `arg_start` and `env_start` of `stat` in proc(5). The field after each of them is the end
-/// of the area.
+/// The numbers of the fields `arg_start` and `env_start` of `stat` in proc(5). The field that follows each of these two
+/// fields has the end of the area.
 const ARGUMENTS_FIELD: usize = 48;
 const ENVIRONMENT_FIELD: usize = 50;
 
@@ -118,8 +118,9 @@ pub(crate) fn load_per_processor() -> Result<f64, Failure> {
     })
 }
 
-/// Computes [`load_per_processor`] from the text of both files. The load is that of the whole machine, so all its
-/// processors count, even if a container or `taskset` lets looptax use only some of them.
+/// Computes [`load_per_processor`] from the texts of `/proc/loadavg` and `/proc/stat`. The load is the load of the
+/// whole machine, so all processors of the machine count, even if a container or `taskset` lets looptax use only some
+/// of them.
 ///
 /// # Source
 /// `proc_stat(5)`: a line `cpuN` for each online processor, after a line for all of them.

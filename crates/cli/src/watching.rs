@@ -39,7 +39,7 @@ pub(crate) struct Watch {
     /// Addresses that got requests before the last search for servers, each with the process that answered.
     asked: HashSet<(Asked, u32)>,
     beside: Beside,
-    /// The surroundings at the last snapshot, then at the snapshot before it.
+    /// The state of the machine at the last snapshot, and at the snapshot before it.
     after: Surroundings,
     before: Surroundings,
 }
@@ -101,14 +101,14 @@ impl Watch {
         let mut gathered = Gathered::new(self.beside, true);
         let ticks = cpu_ticks();
         let (mut goes_on, mut n_looks) = (true, 0);
-        // On a busy machine a snapshot may come later than planned; the second condition still ensures enough
-        // snapshots.
+        // On a busy machine snapshots may come later than planned. The condition on `n_looks` ensures that there are
+        // still enough snapshots.
         while goes_on && (self.counted + each / 2 < time || n_looks < LEAST_LOOKS) {
             let rest = time.saturating_sub(self.counted);
             goes_on = has_paused(if rest < each / 2 { each } else { each.min(rest) }, stop);
             if !goes_on && n_looks + 1 < LEAST_LOOKS {
-                // Even one more snapshot would not be enough, and looptax may need seconds on a large machine to find
-                // the names in a snapshot.
+                // Another snapshot would not help, because there would still be too few. On a large machine looptax may
+                // need seconds to find the names in a snapshot.
                 return Ok(None);
             }
             self.add_next(&mut gathered)?;
@@ -118,9 +118,8 @@ impl Watch {
         Ok(Some(Watched { busy_pct, ..gathered.watched() }))
     }
 
-    /// Counts for `time`, or until a signal ends the count. Returns the counts, and whether the count ended without a
-    /// signal. It takes a snapshot now and then, so that clients that have ended free their places in the kernel's
-    /// table.
+    /// Counts for `time`, or until a signal ends the count. Takes a snapshot now and then, so that clients that have
+    /// ended free their places in the kernel's table. Returns the counts, and whether the count ended without a signal.
     pub(crate) fn count_for(&mut self, time: Duration, stop: &AtomicBool) -> Result<(Watched, bool), Failure> {
         let mut gathered = Gathered::new(self.beside, false);
         loop {

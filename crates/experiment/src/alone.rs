@@ -1,7 +1,8 @@
 //! Finds out whether another looptax process is measuring on this machine.
 //!
-//! A run that measures holds a name in the abstract namespace of sockets. The kernel removes the name when the process
-//! ends, however that happens, and no file is left on a disk. The name is visible only within one network namespace.
+//! While a run measures, it holds a name in the namespace of abstract sockets. The kernel removes the name when the
+//! process ends, no matter how the process ends. No file is left on a disk. The name is visible only within one network
+//! namespace.
 
 use std::io;
 use std::os::linux::net::SocketAddrExt;

@@ -23,8 +23,8 @@ use crate::script::ScriptCodec;
 use crate::target::Target;
 use crate::target::load_limits::others_running;
 
-/// If fewer queries than this were running at first, the number is compared with twice this constant, because a small
-/// number may double by chance.
+/// If fewer queries than this were running at first, the limit for the number of queries is twice this constant,
+/// because a small number may double by chance.
 const LEAST_DOUBLED: u64 = 4;
 
 /// The proof of an arm, taken from the first connection of the last epoch.
@@ -319,8 +319,8 @@ fn pooled_view(
         let id = conversation.connection_id();
         if let Some(client) = view.clients.iter_mut().find(|it| it.connection_id == id) {
             client.worker = Some(backend.pid);
-            // The hop behind the pooler is stored only if an arm names it; otherwise this hop is the same for both
-            // arms.
+            // The hop behind the pooler is stored only if the name of an arm contains this hop. Otherwise this hop is
+            // the same for both arms.
             client.behind = names_second_hop.then_some(backend.seen_as);
         }
     }
@@ -403,7 +403,7 @@ impl Records for SealedRecords {
     }
 }
 
-/// A login worked when the run began, so if a later login is cut off, the cause is not the login itself.
+/// A login worked when the run began. So if a later login is cut off, the login itself is not the cause.
 fn cut_off(error: PathError) -> Failure {
     let is_crowded = matches!(&error, PathError::Protocol { source, .. } if source.may_be_crowding());
     let failure = Failure::from(error);

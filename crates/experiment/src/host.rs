@@ -1,6 +1,7 @@
 //! The machine as the record describes it, read from /proc and /sys.
 //!
-//! Only reads. Facts that the host does not report are missing in the record as well. Called once per run.
+//! This module only reads. If the host does not report a fact, the record does not contain the fact either. The module
+//! is used once per run.
 
 use std::collections::BTreeMap;
 use std::io::Read as _;
@@ -104,7 +105,7 @@ impl Files {
     ///
     /// # Source
     /// kernel/sched/core.c and debug.c: `sched/preempt` shows the current mode in parentheses, and `preempt=` sets the
-    /// mode. If `PREEMPT_RT` is built in, the kernel's version string contains this word, and the mode cannot be
+    /// mode. If `PREEMPT_RT` is built in, the kernel's version string contains `PREEMPT_RT`, and the mode cannot be
     /// changed.
     fn preemption(&self) -> Option<String> {
         let version = self.text("proc/sys/kernel/version")?;

@@ -1,7 +1,7 @@
 //! Makes a record from a typed [`Experiment`]: starts or inspects servers, opens and proves arms, runs slices, and
 //! judges and saves each comparison.
 //!
-//! [`spec`] holds the user's request, and [`comparison`] makes a record of it. `target` makes a server ready,
+//! [`spec`] holds the user's request, and [`comparison`] turns a request into a record. `target` makes a server ready,
 //! `connector` opens and proves its connections for the load engine, `measure` measures requests, and `exec` measures
 //! whole commands; [`doctor`] checks whether verdicts on this machine can be trusted. The crate prints nothing: it
 //! reports the beginning and the end of each step to an [`observer::Observer`].

@@ -47,7 +47,7 @@ pub struct Minute {
 
 pub enum Step {
     /// The server was measured. Unless the user stopped the run early, the last comparison of the record is the
-    /// server's.
+    /// comparison of this server.
     Measured,
     /// The time was over before this server was measured.
     LeftOut,

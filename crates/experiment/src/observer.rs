@@ -60,7 +60,7 @@ pub trait Observer: looptax_bench::Observer {
         Ok(())
     }
 
-    /// Adds the observations that were made during these contrasts to the comparison.
+    /// Adds to the comparison the observations that were made during these contrasts.
     fn add(&mut self, _contrasts: Range<usize>, _comparison: &mut Comparison) {}
 
     fn end(&mut self);

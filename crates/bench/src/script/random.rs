@@ -1,7 +1,7 @@
 //! The random functions of the script language: integers from a range that includes both ends.
 //!
-//! The caller provides the source of random bits, so that the same seed repeats all numbers. Probabilities are those of
-//! the pgbench manual; the numbers drawn from a seed differ from pgbench's.
+//! The caller provides the source of random bits, so that the same seed gives the same numbers again. The probabilities
+//! are those of the pgbench manual, but the numbers from a seed differ from pgbench's numbers.
 
 use rand_distr::{Distribution, OpenClosed01, StandardNormal, Uniform};
 
@@ -9,7 +9,7 @@ use crate::script::bits::Bits;
 use crate::script::fault::RunFault;
 use crate::script::zipfian::Zipfian;
 
-/// The manual's limits: the least parameter of a Gaussian, and the range of a Zipfian parameter.
+/// The manual's limits: the smallest parameter of a Gaussian, and the range of a Zipfian parameter.
 const LEAST_GAUSSIAN: f64 = 2.0;
 const ZIPFIAN: std::ops::RangeInclusive<f64> = 1.001..=1000.0;
 
@@ -53,7 +53,7 @@ pub(crate) fn gaussian(
     let mut bits = Bits(random);
     loop {
         let deviation: f64 = StandardNormal.sample(&mut bits);
-        // At the least parameter, 2.0, 95 % of the values pass at the first try.
+        // With the smallest parameter, 2.0, 95 % of the values are accepted at the first try.
         if deviation.abs() < parameter {
             let depth = deviation / (2.0 * parameter) + 0.5;
             return Ok(place(first, n_values, depth));

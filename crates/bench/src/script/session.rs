@@ -1,7 +1,7 @@
 //! One connection's run of a set: variables, the position in the script, and the next action.
 //!
-//! Called from the measured loop. After the first transaction it does not allocate, except for errors; values go into
-//! the caller's buffers. It does no I/O and reads no clock: the caller sleeps and sends.
+//! The measured loop calls this module. After the first transaction the module allocates memory only for errors; values
+//! go into the caller's buffers. The module does no I/O and reads no clock: the caller sleeps and sends.
 
 mod presets;
 mod variables;
@@ -79,7 +79,8 @@ impl Session {
         self.is_pipeline = false;
     }
 
-    /// Returns the index that the current script has in the set. It is the script whose transaction runs, or ran last.
+    /// Returns the index of the current script in the set. The current script is the script whose transaction is
+    /// running, or has run last.
     pub fn script_idx(&self) -> usize {
         self.script_idx
     }

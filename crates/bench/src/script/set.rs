@@ -49,8 +49,8 @@ pub struct Warning {
 }
 
 impl ScriptSet {
-    /// Joins scripts, each with its weight. Sessions share only the set; the scripts of one session share its
-    /// variables. A definition takes precedence over the preset variable of the same name.
+    /// Joins scripts, each with its weight. Sessions share only the set. All scripts of a session use the variables of
+    /// this session. A definition takes precedence over the preset variable of the same name.
     ///
     /// # Errors
     /// [`SetError::NothingToRun`], and [`SetError::Script`] for a variable that is not set anywhere.
@@ -94,7 +94,8 @@ impl ScriptSet {
         self.scripts.get(script_idx).map(|member| member.name.as_str())
     }
 
-    /// Returns the place of a statement, for the server's error messages about it.
+    /// Returns the place of a statement in its script, for messages about an error that the server reports for the
+    /// statement.
     pub fn place_of(&self, statement_idx: usize) -> Option<Place> {
         let statement = self.statements.get(statement_idx)?;
         Some(self.place(statement.script_idx, &statement.span))
@@ -105,7 +106,7 @@ impl ScriptSet {
         &self.warnings
     }
 
-    /// Draws a script by weight; if there is only one, chooses it without a draw.
+    /// Draws a script by weight. If there is only one script, returns this script without drawing.
     pub(crate) fn choose(&self, random: &mut dyn FnMut() -> u64) -> usize {
         if self.scripts.len() == 1 {
             return 0;

@@ -13,7 +13,8 @@ pub struct Weighted {
     pub weight: u32,
 }
 
-/// Parses `a.sql@3,b.sql`: files between commas, each with its weight after the last `@`; without `@` the weight is 1.
+/// Parses `a.sql@3,b.sql`: files separated by commas, each with its weight after the last `@`. Without `@` the weight
+/// is 1.
 ///
 /// # Errors
 /// [`SetError::NoFile`], [`SetError::Weight`], and [`SetError::NothingToRun`] if all weights are 0.
@@ -50,7 +51,7 @@ impl Definition {
     /// Parses `name=value`.
     ///
     /// # Errors
-    /// [`SetError::Definition`] if there is no `=`, or if the name contains other characters than letters, digits and
+    /// [`SetError::Definition`] if there is no `=`, or if the name contains characters other than letters, digits and
     /// underscores.
     pub fn parse(given: &str) -> Result<Self, SetError> {
         match given.split_once('=') {

@@ -238,7 +238,7 @@ impl<'a, 's> Scanner<'a, 's> {
         Some((self.symbols.used(name, span.clone()), span))
     }
 
-    /// Returns the place of `:name`, unless it is a cast or a time such as `12:30`.
+    /// Returns the place of `:name`, unless the text is a cast or a time such as `12:30`.
     fn variable_span(&self) -> Option<Range<usize>> {
         let name = self.rest().strip_prefix(':')?;
         let is_first = |c: char| is_name_character(c) && !c.is_ascii_digit();

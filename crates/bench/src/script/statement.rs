@@ -1,7 +1,7 @@
 //! One SQL statement of a script: text with gaps for variables.
 //!
-//! The caller has two choices. It prepares the statement once with placeholders and then sends parameters, or it sends
-//! the statement's text with the values in it.
+//! The caller has two choices: prepare the statement once with placeholders and then send parameters, or send the
+//! statement's text with the values in it.
 
 use std::fmt::Write;
 use std::ops::Range;
@@ -51,7 +51,7 @@ impl Statement {
         sql
     }
 
-    /// Returns the index that the script of this statement has in the set.
+    /// Returns the index of this statement's script in the set.
     pub fn script_idx(&self) -> usize {
         self.script_idx
     }

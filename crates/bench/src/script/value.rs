@@ -1,6 +1,6 @@
 //! The values of an expression, their conversions, and how they are written into SQL.
 //!
-//! A value is a copy of 16 bytes; evaluation in a measured loop moves no other data.
+//! A value has 16 bytes and is copied; evaluation in a measured loop moves no other data.
 
 use std::io::Write;
 
@@ -39,8 +39,8 @@ impl Value {
         double.is_finite().then_some(Self::Double(double))
     }
 
-    /// Returns the value as an integer: doubles are rounded to the nearest integer, halves to the even one, as by C's
-    /// `rint`.
+    /// Returns the value as an integer. Doubles are rounded to the nearest integer, and halves to the nearest even
+    /// integer, as C's `rint` does.
     pub(crate) fn integer(self, operation: &'static str) -> Result<i64, RunFault> {
         match self {
             Self::Integer(integer) => Ok(integer),
@@ -96,7 +96,7 @@ impl Value {
 }
 
 fn rounded(double: f64) -> Option<i64> {
-    // 2^63 is the least positive double that does not fit; -2^63 fits.
+    // 2^63 is the smallest positive double that does not fit; -2^63 fits.
     const END: f64 = 9_223_372_036_854_775_808.0;
     let whole = double.round_ties_even();
     (-END..END).contains(&whole).then_some(whole as i64)

@@ -1,8 +1,8 @@
 //! The bounded Zipf distribution: rank k is drawn with a probability proportional to 1 / k^s.
 //!
 //! Used for `random_zipfian` in scripts and for skewed keys in other workloads. s may be below or above 1; YCSB draws
-//! keys with 0.99. Sampling is `rand_distr`'s, by rejection: it takes constant time and memory for any number of ranks,
-//! without a table and without set-up.
+//! keys with 0.99. `rand_distr` draws the ranks, by rejection. This takes constant time and memory for any number of
+//! ranks, without a table and without set-up.
 
 use rand_distr::Distribution;
 
@@ -32,7 +32,7 @@ impl Zipfian {
     /// Ranks 1 to `n_ranks`; rank k is drawn with a probability proportional to 1 / k^`skew`. With a skew of 0 all
     /// ranks are equally likely.
     ///
-    /// With more than 2^53 ranks, the rarest ones are drawn in groups.
+    /// With more than 2^53 ranks, the rarest ranks are drawn in groups.
     ///
     /// # Errors
     /// [`NoZipfian`] if `n_ranks` is 0, or if the skew is negative or not finite.

@@ -1,7 +1,7 @@
 //! Whole commands as slices: each slice is one run of its arm's command, counted as one request.
 //!
 //! Two runs of each arm make an epoch, ABBA or BAAB; before these runs, each arm has one run that does not count.
-//! `experiment` has the loop and calls this file; `process` starts, watches and waits.
+//! `experiment` has the loop and calls this file. `process` starts the commands, watches them, and waits for them.
 
 use std::sync::atomic::AtomicBool;
 use std::thread;
@@ -19,8 +19,8 @@ use crate::process_tree;
 use crate::progress::Observer;
 use crate::slices::{FilledSlice, SliceOrder, SliceSource};
 
-/// Pause between two runs. During it the server closes the connections of the earlier run; this work should not count
-/// in either run.
+/// Pause between two runs. During the pause the server closes the connections of the earlier run, so that this work
+/// counts in neither run.
 const PAUSE: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone)]
@@ -39,8 +39,8 @@ impl WholePlan {
     pub const WARM_UP: WarmUp = WarmUp { n_slices: Some(2), ..WarmUp::epochs(1) };
 }
 
-/// Runs the commands according to the plan's course. Returns the outcome, and the transports that were seen for each
-/// arm, `[baseline, other]`.
+/// Runs the commands as `plan` prescribes. Returns the outcome, and the transports that were seen for each arm,
+/// `[baseline, other]`.
 pub fn run_commands(
     plan: &WholePlan,
     watcher: &mut dyn Watcher,

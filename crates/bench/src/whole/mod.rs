@@ -1,8 +1,8 @@
-//! Whole commands compared with each other: one command per arm, run repeatedly in a drawn order.
+//! Whole commands compared with each other: one command per arm, run repeatedly in a random order.
 //!
 //! An epoch is four runs, ABBA or BAAB by a coin flip. Each run is a slice with one request, so later steps treat the
 //! epoch like any other. The command line provides the commands, and a [`Watcher`] that observes which transport they
-//! use; this room does not depend on what the commands do.
+//! use; this module does not depend on what the commands do.
 
 mod commands;
 mod once;

@@ -1,4 +1,4 @@
-//! One run of a command by itself: a load that another room needs within its own slice.
+//! A single run of a command, which another module needs as the load within its own slice.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -20,7 +20,7 @@ pub fn run_once(plan: &CommandPlan, timeout: Duration, stop: &AtomicBool) -> Res
     Ok(finished.map(|finished| Timed { start_ns: finished.start_ns, wall_ns: finished.wall_ns, value: () }))
 }
 
-/// Watches nothing. The application is watched instead, not the command that sends it requests.
+/// Watches nothing: looptax watches the application, and not the command that sends requests to the application.
 struct Nobody;
 
 impl Watcher for Nobody {}

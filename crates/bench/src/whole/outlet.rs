@@ -26,7 +26,7 @@ impl Outlet {
         Ok(Self { pipe: Some(pipe.into()), kept: Vec::new() })
     }
 
-    /// Returns the descriptor to wait on, as long as more output may arrive.
+    /// Returns the descriptor to wait on; `None` if no more output can arrive.
     pub(super) fn fd(&self) -> Option<BorrowedFd<'_>> {
         self.pipe.as_ref().map(AsFd::as_fd)
     }

@@ -21,7 +21,7 @@ use crate::clock::now_ns;
 use crate::error::CommandError;
 use crate::sys::{self, ChildUsage};
 
-/// Within this time looptax notices a request to stop, or that the command was stopped.
+/// At the latest after this time, looptax notices a request to stop, or notices that the command was stopped.
 const STOP_CHECK: Duration = Duration::from_millis(100);
 /// How long a command may take to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
@@ -34,7 +34,7 @@ const FIRST_LOOK: Duration = Duration::from_millis(1);
 pub(super) enum Looking {
     /// All the time, because the run does not count.
     Often,
-    /// Three times in a run that is expected to take this long.
+    /// Three times in a run. The duration is the expected length of the run.
     Thrice(Duration),
 }
 
@@ -181,15 +181,16 @@ impl Running {
             let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
             (is_ready(&fds[0]), fds.get(1).is_some_and(is_ready))
         };
-        // Checks the end first, because the time for emptying the pipe does not belong to the command.
+        // If the command has ended, the pipe is not emptied here, because the time for emptying does not belong to the
+        // command.
         if has_words && !has_ended {
             self.stderr.drain();
         }
         Ok(has_ended)
     }
 
-    /// Returns whether the command was stopped. The kernel stops the command if it reads from the terminal; looptax
-    /// gives it no terminal, so it would stay stopped forever.
+    /// Returns whether the command was stopped. If the command reads from the terminal, the kernel stops the command.
+    /// looptax never gives the terminal to the command, so the command would stay stopped forever.
     fn is_stopped(&self) -> bool {
         stat(self.pid).is_some_and(|it| it.is_stopped)
     }

@@ -74,7 +74,7 @@ pub(crate) struct GateArgs {
     pub(crate) arm: Option<String>,
 }
 
-/// Parses `20%` or `20`. A value below 1 without a percent sign is refused, since it may be meant as a share.
+/// Parses `20%` or `20`. A value below 1 without a percent sign is refused, because it may be meant as a share.
 fn percent(typed: &str) -> Result<f64, String> {
     let value = typed::percent(typed)
         .filter(|it| (-100.0..=100.0).contains(it))

@@ -17,8 +17,8 @@ pub(crate) struct WhyArgs {
     pub(crate) typed: Vec<String>,
 }
 
-/// Options of `compare` that `why` refuses by name, including the options that work only together with a refused
-/// option.
+/// Options of `compare` that the help of `why` does not show, because `why` refuses them. The list also has the options
+/// that work only together with a refused option.
 const REFUSED: [&str; 9] =
     ["remedies", "list", "exec", "exec_unix", "exec_tcp", "exec_timeout", "stall", "queue", "storms"];
 

@@ -52,8 +52,8 @@ pub(crate) fn wait(
     }
 }
 
-/// Returns the run's claim to measure, or the reason not to begin now. If the run has to wait for another condition, it
-/// does not keep the claim.
+/// Returns the run's claim to measure, or the reason not to begin now. A run that has to wait for such a reason does
+/// not keep the claim while it waits.
 fn turn(
     args: &BeginArgs,
     waits: bool,

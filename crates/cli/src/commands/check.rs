@@ -1,5 +1,5 @@
-//! `check`: reports whether the move to the socket would work. Prints points with their evidence, and the changes that
-//! are needed.
+//! `check`: reports whether the move to the socket would work. Prints each checked point with its evidence, and the
+//! changes that are needed.
 
 mod by_text;
 mod files;
@@ -226,7 +226,7 @@ fn show(
 }
 
 /// If the caller named no client, returns a line that names the user whose rights looptax used for the check. If this
-/// user is root, an application may reach less.
+/// user is root, the application may have fewer rights than this user.
 fn for_whom(client: &Client, terminal: Terminal) -> String {
     if client.is_named() {
         return String::new();
@@ -240,8 +240,8 @@ fn for_whom(client: &Client, terminal: Terminal) -> String {
     report::fitted(&words, terminal.style().width)
 }
 
-/// Returns a line with the command that prints the connection for every driver: an address does not show which
-/// file to change.
+/// Returns a line with the command that prints the connection for every driver. The line is for a user who passed an
+/// address, because an address does not show which file to change.
 fn spelled_by(points: &[Point], url: &str) -> String {
     // `dsn` accepts URLs only.
     let is_url = url.contains("://") && !url.starts_with("jdbc:");

@@ -31,8 +31,8 @@ use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, stream};
 
-/// A run is reported if it took longer than planned by this factor. A smaller excess is not reported, since the planned
-/// time does not include logins.
+/// A run is reported if it took longer than planned by this factor. A smaller excess is not reported, because the
+/// planned time does not include logins.
 const LONGER: f64 = 1.2;
 
 /// Runs `compare`.
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     measure(&asked, args, terminal, |parts, ask, writer, stage, stop| measure_all(parts, ask, writer, stage, stop))
 }
 
-/// A function that measures the planned parts; the stage shows its progress.
+/// A function that measures the planned parts, and shows its progress with the [`Stage`].
 type Measuring =
     fn(&[Part<'_>], (Machine, AskPassword), &mut RecordWriter, &mut Stage, &AtomicBool) -> Result<(), Failure>;
 
@@ -71,7 +71,7 @@ pub(crate) fn measure(
         chains::refuse(&args.result.formats)?;
     }
     results::announce(&args.result)?;
-    // This has to come before other threads start, and before looptax asks the user anything.
+    // `Machine::make` has to be called before other threads start, and before looptax asks the user anything.
     let machine = Machine::make(settings);
     let parts = parts::planned(asked, &machine)?;
     if args.dry_run {

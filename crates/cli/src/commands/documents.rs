@@ -1,4 +1,4 @@
-//! Documents that the project's chores make: the documentation, and the schemas of saved files.
+//! The documents that `looptax internal documents` writes: the documentation, and the schemas of saved files.
 //!
 //! Only `internal` calls this module.
 

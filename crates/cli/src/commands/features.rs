@@ -2,7 +2,7 @@
 //! each missing feature means for looptax.
 //!
 //! The list is meant for old kernels and for bug reports; it does not depend on the kernel's version number. The last
-//! trial moves this process into separate namespaces, so this process must do nothing after that trial.
+//! trial moves this process into separate namespaces, so this process must do nothing else after that trial.
 
 use std::error::Error;
 use std::fmt::Write as _;

@@ -100,8 +100,8 @@ pub(super) fn look(eyes: Option<Loaded>, stop: &AtomicBool) -> Result<Option<Loo
     }))
 }
 
-/// Takes the second snapshot, from which rates are computed. It also contains the connections that were opened and
-/// closed after the first snapshot, and the kernel's counts. Returns `None` if the user stops it.
+/// Takes the second snapshot, from which rates are computed. This snapshot also contains the connections that were
+/// opened and closed after the first snapshot, and the kernel's counts. Returns `None` if the user stops it.
 pub(super) fn second_look(
     first: &Survey,
     mut eyes: Option<&mut Eyes>,
@@ -173,7 +173,7 @@ fn fallen(switches: &[Switch], survey: &Survey) -> impl Iterator<Item = Note> {
     })
 }
 
-/// The costs of requests, with a note if there was a measurement without a usable figure.
+/// The costs of requests. There is a note if a measurement gave no usable figure.
 #[derive(Default)]
 struct Costs {
     sources: Vec<CostSource>,

@@ -45,8 +45,8 @@ impl Limit {
         }
     }
 
-    /// Converts a tax to the unit of this limit. For example, a page over an arm that loses a fifth of the throughput
-    /// takes a quarter longer.
+    /// Converts a tax to the unit of this limit. For example, if an arm loses a fifth of the throughput, a page over
+    /// this arm takes a quarter longer.
     fn measure(self, tax_pct: f64) -> f64 {
         match self {
             Self::Tax(_) => tax_pct,

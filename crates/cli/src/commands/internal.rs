@@ -1,4 +1,5 @@
-//! Commands that only looptax itself or the project's chores start: the reaper, the echo server, the documentation.
+//! Commands that are not for users. Only looptax itself or the project's own tools start them: the reaper, the echo
+//! server, the documentation.
 
 use std::io;
 

@@ -192,7 +192,8 @@ impl Server {
 
     fn finish(&self, request: &Request, call: &Call, stop: &AtomicBool) {
         let result = call::run(call, self.keeps_records, stop);
-        // This comes before the answer, since the client may reuse the id as soon as it has read the answer.
+        // The call is removed from the list before the answer is sent, because the client may reuse the id as soon as
+        // it has read the answer.
         self.forget(&request.id);
         if !stop.load(Ordering::Relaxed) && !waiting::has_stopped() && !is_printed(&request.reply(result)) {
             waiting::stop();

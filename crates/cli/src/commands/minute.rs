@@ -87,8 +87,8 @@ fn look(stop: &AtomicBool) -> Option<Found> {
     if first.servers.is_empty() {
         return Some(listing(None, &first, None, &[], &[]));
     }
-    // The counters are unloaded when this function returns, before the measurement: they would make each request more
-    // expensive.
+    // The counters are unloaded when this function returns. This is before the measurement, because loaded counters
+    // would make each request more expensive.
     let mut eyes = find::eyes().and_then(|it| it.attach().ok());
     let (second, counted) = find::second_look(&first, eyes.as_mut(), BETWEEN_LOOKS, stop)?;
     Some(listing(Some(&first), &second, counted.as_ref(), &[], &[]))

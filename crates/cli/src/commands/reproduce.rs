@@ -44,8 +44,8 @@ pub(crate) fn run(args: &ReproduceArgs, terminal: Terminal) -> Result<Exit, Fail
     make(&folder)?;
     terminal.words(&format!("{}\n", plan(&parts, &amounts, &folder)));
     if parts.iter().any(|part| part.needs_network()) {
-        // Only a process with a single thread can get a user namespace. If this fails, the arms that need one report
-        // the reason.
+        // Only a process with a single thread can get a user namespace. If looptax gets no user namespace, the arms
+        // that need a user namespace report the reason.
         get_right().ok();
     }
     let around = surroundings(args, folder, terminal)?;
@@ -59,7 +59,7 @@ pub(crate) fn run(args: &ReproduceArgs, terminal: Terminal) -> Result<Exit, Fail
         reproduction.parts.push(done);
         reproduction.interrupted = around.interrupted.load(Ordering::Relaxed);
         reproduction.finished_at = Some(jiff::Timestamp::now().to_string());
-        // Saved after each part, so that a crash keeps the finished parts.
+        // The result is saved after each part, so that a crash does not lose the finished parts.
         save(&reproduction, &around.folder)?;
         if reproduction.interrupted {
             break;
@@ -89,7 +89,7 @@ fn folder(args: &ReproduceArgs) -> PathBuf {
     args.output.clone().unwrap_or_else(default)
 }
 
-/// Makes the folder and locks it. If two runs used the same folder, its records would come from both of them.
+/// Makes the folder and locks it. If two runs used the same folder, its records would come from both runs.
 fn make(folder: &Path) -> Result<(), Failure> {
     let cannot = |error: std::io::Error| {
         let why = match error.kind() {

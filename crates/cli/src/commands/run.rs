@@ -67,7 +67,7 @@ fn started(args: &RunArgs, terminal: Terminal) -> Result<Exit, NotRun> {
         terminal::words_as_data(&(plan + &warnings + &unfitting + nothing))?;
         return Ok(if is_idle { Exit::No } else { Exit::Done });
     }
-    // Without `--verbose` or `--stats` the servers are not listed, since the command may never use them.
+    // Without `--verbose` or `--stats` the servers are not listed, because the command may never use them.
     if is_whole {
         terminal.words_for(true, &plan);
         terminal.words_for(true, &words::warnings(&candidates));

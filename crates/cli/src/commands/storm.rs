@@ -76,8 +76,8 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     stage.plan(stream::plan_in_words(&plan));
     stage.problems(WarningCode::OtherRun, &writer.record);
     let found = storm::run(&spec, &mut stage, &stop);
-    // If the program that reads the JSON lines has ended, the run was interrupted, and the failure comes from the
-    // interruption.
+    // If the program that reads the JSON lines has ended, looptax has interrupted the run. A failure is then only a
+    // result of the interruption.
     if stage.is_unread() {
         return Ok(Exit::Done);
     }

@@ -54,7 +54,7 @@ pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure
 }
 
 /// Returns the file that names a connection, from the working folder of the process. Fails if the folder has no such
-/// file or several.
+/// file, or if it has several such files.
 fn file_of(pid: u32) -> Result<PathBuf, Failure> {
     if looptax_host::discover::process(pid).is_none() {
         return Err(Failure::usage(
@@ -156,9 +156,9 @@ impl Doing<'_> {
         look_at(wish, survey)
     }
 
-    /// Returns the page for the proof in its present state. If the user passed a page, looptax requests it even if the
-    /// proof does not need it: a failure now is better than a failure after the user has agreed. With `--dry-run`,
-    /// looptax requests the page only if nothing else can prove the switch.
+    /// Returns the page for the proof, as the page is before the move. If the user passed a page, looptax requests it
+    /// even if the proof does not need it: a failure now is better than a failure after the user has agreed. With
+    /// `--dry-run`, looptax requests the page only if nothing else can prove the switch.
     fn page_before(self, subject: &Subject) -> Result<Option<Page>, Failure> {
         let is_needed = subject.proof.needs_page();
         match &self.args.url {

@@ -73,7 +73,7 @@ fn run_command(args: &TrialArgs, copies: &[String], terminal: Terminal) -> Resul
         stream::show_plan(stream::plan_in_words(&plan), args.result.json_stream)?;
         return Ok(Exit::Done);
     }
-    // This has to come before other threads start, and before looptax asks the user anything.
+    // `begin` has to be called before other threads start, and before looptax asks the user anything.
     let begun = begin(args, &candidates)?;
     terminal.words_for(!args.yes, &plan);
     if !args.yes && !terminal::agrees("Start the application and request its pages as planned?") {
@@ -126,8 +126,8 @@ fn try_it(args: &TrialArgs, ask: &Ask, plan: &str, begun: Begun, terminal: Termi
     drop(stage);
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let kept = results::keep(&args.result, &mut writer, &mut place, terminal);
-    // If the program that reads the JSON lines has ended, the run was interrupted, and the failure comes from the
-    // interruption.
+    // If the program that reads the JSON lines has ended, looptax has interrupted the run. A failure is then only a
+    // result of the interruption.
     if is_unread {
         return kept.map(|()| Exit::Done);
     }

@@ -107,7 +107,8 @@ impl Place {
     }
 }
 
-/// Returns the word as a file if it looks like the name of a file, otherwise the place for a count with this name.
+/// Returns the file that the word names, if the word looks like the name of a file. Otherwise returns the place for a
+/// count with this name.
 fn place(word: &str, outputs: Outputs) -> Result<Place, Failure> {
     if word.contains('/') || Path::new(word).extension().is_some_and(|it| it == "json") {
         outputs.writes("--save", Some(Path::new(word)))?;

@@ -5,7 +5,8 @@ use looptax_switch::SiteCopy;
 
 use crate::args::TrialArgs;
 
-/// Returns the arguments as if the user had typed the command that starts the copies, their pages and their socket.
+/// Returns the arguments for a trial of the copies. The user could have typed the same arguments: the command that
+/// starts the copies, the pages of the copies, and the socket of the copies.
 ///
 /// # Errors
 /// A usage failure if the pages belong to several hosts.

@@ -1,7 +1,7 @@
 //! A screen that is redrawn again and again, like the screen of `top`.
 //!
-//! On a terminal this is the alternate screen, so that the earlier text comes back at the end. Otherwise each text is
-//! printed after the previous text. The screen is closed when it is dropped, also in a panic.
+//! On a terminal the text is shown on the alternate screen, so that the earlier text comes back at the end. Otherwise
+//! each text is printed after the previous text. When a screen is dropped, it is closed, also in a panic.
 
 use std::fmt::Write;
 use std::io::{self, IsTerminal};

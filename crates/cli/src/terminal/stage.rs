@@ -18,7 +18,7 @@ use super::progress::{Line, Lines};
 use super::stream::Stream;
 use super::{Terminal, without_secrets};
 
-/// The significance level of the only interim analysis in a plan that was cut short.
+/// The significance level in a plan that was cut short: such a plan has only one interim analysis.
 const LEVEL: f64 = 0.05;
 
 /// How a run in progress is shown.

@@ -1,5 +1,6 @@
 //! A thread for an arm that needs a property which the kernel sets per thread: another network or mount namespace, or a
-//! filter over its system calls. The thread opens the arm's connections, and client threads are started from it.
+//! filter over the thread's system calls. The thread opens the arm's connections, and the client threads start from
+//! this thread.
 
 use std::io;
 use std::sync::mpsc::{Sender, channel};
@@ -50,8 +51,8 @@ impl ArmThread {
         Ok(started)
     }
 
-    /// Runs a job on the thread. If the thread has ended, the job is dropped; the job's sender notices this because its
-    /// channel closes.
+    /// Runs a job on the thread. If the thread has ended, the job is dropped. Then the job's channel closes, so the
+    /// sender of the job notices that the job was dropped.
     pub(super) fn run(&self, job: Job) {
         let jobs = self.jobs.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(jobs) = &*jobs {

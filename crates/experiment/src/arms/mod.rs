@@ -6,14 +6,17 @@
 //! `connector`.
 //!
 //! Parts of the machine that arms need are made once, while the process has one thread: network namespaces, the
-//! supervisor of `redirect`, a cgroup. For `bridge`, `nat` and `proxy`, looptax itself moves into the namespace that
-//! represents the container, so that private servers start in that namespace and listen on its loopback. Another
-//! namespace represents the host; a thread that has moved there opens the arm's connections, and if requests open their
-//! own connections, the client threads start from this thread. A connection stays in the namespace in which it was
-//! opened, whichever thread uses it afterwards, so the load engine does not need to know about namespaces. These
-//! namespaces have no name and no file: each namespace ends with its last process. TLS begins during the login, as the
-//! protocol specifies. Under load, the connection passes each outgoing message through the TLS state before it sends
-//! the message, and each incoming message after it has received the message.
+//! supervisor of `redirect`, a cgroup.
+//!
+//! For `bridge`, `nat` and `proxy`, looptax itself moves into the namespace that represents the container. So private
+//! servers start in that namespace and listen on its loopback. Another namespace represents the host. A thread that has
+//! moved into the host's namespace opens the arm's connections. If requests open their own connections, the client
+//! threads start from this thread. A connection stays in the namespace in which it was opened, whichever thread uses it
+//! afterwards, so the load engine does not need to know about namespaces. The namespaces have no name and no file: each
+//! namespace ends with its last process.
+//!
+//! TLS begins during the login, as the protocol specifies. Under load, the connection passes each outgoing message
+//! through the TLS state before it sends the message, and each incoming message after it has received the message.
 
 mod arm_thread;
 pub(crate) mod redirect;

@@ -84,8 +84,8 @@ pub(crate) struct RedirectArm {
 }
 
 impl RedirectArm {
-    /// Starts the thread under the filter. Its connections to each address are redirected to the socket at the same
-    /// index.
+    /// Starts the thread under the filter. Each address has a socket at the same index; the thread's connections to the
+    /// address are redirected to this socket.
     pub(crate) fn start(
         supervisor: &Arc<OwnThreads>,
         pairs: impl Iterator<Item = [Endpoint; 2]>,

@@ -61,7 +61,8 @@ impl TargetArms {
         Self { tls, ..Self::default() }
     }
 
-    /// Starts the parts that the arms need around the container that holds the private server.
+    /// Starts the parts that these arms need outside the container of the private server: threads on the hosts, address
+    /// translation, port proxies.
     pub(crate) fn to_container(
         arms: &[Arm],
         machine: &Machine,

@@ -24,7 +24,7 @@ struct Delay {
     arm: Arm,
     part: f64,
     ns: f64,
-    /// Number of this delay's first run, from which its seed is made.
+    /// Number of this delay's first run. The number of a run determines the seed of the run.
     first: u64,
 }
 

@@ -69,7 +69,8 @@ pub fn run(spec: &Spec, observer: &mut dyn Observer, stop: &AtomicBool) -> Resul
     }))
 }
 
-/// Draws the conclusion from the checks: on a busy machine a failed check still counts, a passed check does not.
+/// Draws the conclusion from the checks. On a busy machine a failed check still counts, but a passed check does not
+/// count.
 fn conclusion(checks: &[DoctorResult], is_busy: bool, n_runs: u32) -> DoctorAnswer {
     let all_are = |answer| checks.iter().all(|check| check.passed() == answer);
     if checks.iter().any(|check| check.passed() == Some(false)) {

@@ -1,6 +1,6 @@
 //! Measures and judges one run of a check: a fixed number of epochs with one connection per side.
 //!
-//! Called by the checks of this folder; does not depend on any of them.
+//! The checks in this folder call this module; the module does not depend on any of them.
 
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -76,7 +76,7 @@ impl Bench<'_> {
             inject_ns,
             slice: Some(slice),
             effort: Effort::Epochs(self.spec.n_epochs as usize),
-            // The server is warm after the first runs, so only two epochs warm up the connections' code paths.
+            // The server is warm after the first runs, so two epochs are enough to warm up the connections' code paths.
             warm_up: Some(Duration::ZERO),
             sample_bytes: 0,
             ..self.settings.clone()

@@ -26,7 +26,8 @@ pub(super) struct Onlooker {
 }
 
 impl Onlooker {
-    /// Makes an onlooker for the commands of `arms`, which connect to `target`, or to any server if there is no target.
+    /// Makes an [`Onlooker`] for the commands of `arms`. The commands connect to `target`; without a target they may
+    /// connect to any server.
     pub(super) fn new(target: Option<&Target>, arms: [Arm; 2]) -> Result<Self, Failure> {
         let mut server = None;
         if let Some(target) = target
@@ -76,7 +77,7 @@ impl Watcher for Onlooker {
     }
 }
 
-/// Whether two paths lead to the same socket: the command and the server may name it by different paths.
+/// Whether two paths lead to the same socket: the command and the server may use different paths for it.
 fn is_same_file(one: &Path, two: &Path) -> bool {
     one == two || read::real_path(one).is_ok_and(|one| read::real_path(two).is_ok_and(|two| one == two))
 }

@@ -222,7 +222,7 @@ pub(crate) fn placement_used(placement: Placement) -> record::PlacementUsed {
     record::PlacementUsed { asked: placement, real: real.to_owned() }
 }
 
-/// Describes how the placement worked out, according to the epochs; `None` if there is nothing to report.
+/// Describes to what extent the epochs kept to the placement; `None` if there is nothing to report.
 pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::PlacementUsed> {
     let is_pinned = matches!(placement, Placement::Same | Placement::Split);
     if raw.epochs.iter().any(|it| it.follows.is_some()) {

@@ -26,7 +26,7 @@ use crate::target::counters::Counter;
 use plan::{Case, Doing};
 pub use record_writer::RecordWriter;
 
-/// How many times looptax checks after a failure whether the server has ended: all checks together take a fifth of a
+/// After a failure, looptax checks this many times whether the server has ended: all checks together take a fifth of a
 /// second.
 const LOOKS_AFTER_FAILURE: usize = 20;
 /// Pause between two checks whether the server has ended.
@@ -163,8 +163,8 @@ fn judge(
     let time_wait = ports.zip(LocalPorts::read()).map(time_wait);
     let server_count = counter.and_then(|counter| count(&counter, target, &outcome, &connector));
     let n_others = case.arms.len() - 1;
-    // If the run was cut short, no interim analysis is planned at the point where it stopped, so the strictest level of
-    // the schedule applies.
+    // If the run was cut short, no interim analysis is planned at the point where the run stopped, so the strictest
+    // level of the schedule applies.
     let cut_short = plan.course.stopping.analyses.iter().next();
     let cut_short_alpha = cut_short.map_or(0.05, |analysis| analysis.alpha);
     let schedule = judging::schedule(&plan.course, &outcome, settings.effort);

@@ -24,9 +24,10 @@ pub use case::{Case, Doing, TargetPlan};
 use text::{at_most, steps, text};
 pub use text::{case_name, minutes, target_line};
 
-/// Length of the default run's glimpse at free placement: enough for two periods of each arm after the arm has settled.
+/// Length of the glimpse with free placement in the default run: enough for two periods of each arm after the arm has
+/// settled.
 const FREE_LOOK: Duration = Duration::from_secs(10);
-/// Length of the default run's glimpse at split cores: enough for a rough factor, not for a verdict.
+/// Length of the glimpse with split cores in the default run: enough for a rough factor, not for a verdict.
 const SPLIT_LOOK: Duration = Duration::from_secs(4);
 /// Length of the slices when `--precise` measures again: ten times the usual length.
 const LONG_SLICE: Duration = Duration::from_millis(500);

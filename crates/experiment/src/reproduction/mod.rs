@@ -2,7 +2,7 @@
 //! agree.
 //!
 //! A part is one publication. It has a file in `data/` with its claims; its [`steps`](Part::steps), which are
-//! comparisons as `compare` makes them; and its rows, each with a claim and the measurement for this claim. If data
+//! comparisons as `compare` makes them; and its rows, each with a claim and the measurement for this claim. If the file
 //! cannot describe a measurement, the measurement has its own module. In this folder only `runner` measures, in the
 //! same way as `compare`. Called by `commands::reproduce`.
 

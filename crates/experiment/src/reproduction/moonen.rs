@@ -17,7 +17,7 @@ use super::{Amounts, Runner};
 pub(crate) const EXTRA_WORK: (&str, Duration) =
     ("other patterns of writing, to find one that takes 1133 µs per message", Duration::from_secs(12));
 
-/// Adds the attempts, and which share of the published amounts was measured.
+/// Adds the attempts, and the share of the published amounts that was measured.
 pub(crate) fn add(
     part: &mut ReproductionPart,
     publication: &Publication,

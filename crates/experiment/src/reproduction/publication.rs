@@ -202,7 +202,7 @@ pub(crate) struct RowPlan {
     workload: Option<String>,
     connections: Option<u32>,
     share_pct: Option<f64>,
-    /// Normally the first match is selected. If this is set, the comparison in which the baseline had the highest
+    /// Normally the first match is selected. If this field is set, the comparison in which the baseline had the highest
     /// throughput is selected.
     #[serde(default)]
     is_at_most: bool,

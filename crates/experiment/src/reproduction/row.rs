@@ -20,10 +20,12 @@ use super::reading::{Reading, proof};
 const MOST_STEAL_PCT: f64 = 1.0;
 const MOST_FOREIGN_PCT: f64 = 5.0;
 
-/// Whether the result is disturbed. Three causes are possible, and an interval does not account for any of them:
-/// `compare` withholds its verdict because of a drift or of other programs; `compare` withholds its verdict for another
-/// reason, and other programs or the hypervisor used much of the machine; only the direction of the difference is
-/// known.
+/// Whether the result is disturbed. An interval does not account for any of these three causes:
+///
+/// - `compare` withholds its verdict because of a drift or because of other programs.
+/// - `compare` withholds its verdict for another reason. In addition, other programs or the hypervisor used much of the
+///   machine.
+/// - Only the direction of the difference is known.
 fn is_disturbed(tax: &Tax) -> bool {
     let is_objection = matches!(tax.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
     let shares = &tax.diagnostics;

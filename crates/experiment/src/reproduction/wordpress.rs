@@ -120,8 +120,8 @@ fn shown(site: &SiteMeasured, of: PageFigure) -> Option<Shown> {
     let sides = [side(arms[0])?, side(arms[1])?];
     Some(Shown {
         arms,
-        // A share has no ratio of two transports. The row then has the share over TCP: the part of a page's time that
-        // its queries take.
+        // A share is not a ratio of two transports. If the figure is a share, the row has the share over TCP: the part
+        // of a page's time that its queries take.
         ratio: of_contrast.map_or(sides[1], |of| contrast.figures[of]),
         sides: sides.map(|it| ReproductionSide { figure: figure(it), unit }),
     })

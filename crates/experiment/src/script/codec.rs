@@ -1,7 +1,7 @@
 //! A script on one connection: runs it step by step, and writes the messages to send.
 //!
-//! This is hot code: it runs for each message of the measured loop. Between two messages it only evaluates `\set` and
-//! `\if`. After the first transactions, it allocates memory only for an error.
+//! This code is hot: it runs for each message of the measured loop. Between two messages the code only evaluates `\set`
+//! and `\if`. After the first transactions, it allocates memory only for an error.
 
 use std::sync::Arc;
 

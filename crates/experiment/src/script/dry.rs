@@ -15,7 +15,7 @@ const SEED: u64 = 1;
 /// Runs a thousand transactions of the script.
 ///
 /// # Errors
-/// A usage failure: for an error in the script, with its place, or if the script sends nothing.
+/// A usage failure if the script sends nothing, or if it has an error; the failure then names the place of the error.
 pub(super) fn run(set: &Arc<ScriptSet>) -> Result<(), Failure> {
     let wrong = |error: looptax_bench::script::RunError| {
         Failure::usage(error, "looptax tried the script with random numbers before it connected to a server")

@@ -5,8 +5,8 @@
 //! function that executes a statement.
 //!
 //! # Source
-//! sysbench 1.0 manual and `oltp_common.lua`: table `sbtest1` with `c` of ten and `pad` of five groups of eleven
-//! digits.
+//! sysbench 1.0 manual and `oltp_common.lua`. In the table `sbtest1`, the column `c` has ten groups of eleven digits,
+//! and the column `pad` has five such groups.
 
 pub mod tpcb;
 

@@ -1,4 +1,5 @@
-//! Time limits for waiting for a server. This is the only clock in this room, and no measurement uses it.
+//! Time limits for waiting for a server. In the module `servers`, only these limits use a clock, and no measurement
+//! uses them.
 //!
 //! `ready` and `process` use it.
 

@@ -1,10 +1,12 @@
 //! Private servers: looptax starts them in a scratch folder, and stops them without leaving anything behind.
 //!
 //! A [`PrivateServer`] listens both on a Unix socket and on a free port of 127.0.0.1. memcached needs several processes
-//! for this, because one memcached process cannot listen on both. No matter how looptax ends, the server ends too.
-//! There are three mechanisms, and each handles the cases that the previous one does not: the kernel's death signal,
-//! the [`reaper`] process on a pipe, and [`leftovers::sweep`] at the next start. This room touches only its own
-//! `looptax-*` folders, and measures nothing. Called by the other rooms of this crate, and by cli.
+//! for this, because one memcached process cannot listen on both.
+//!
+//! No matter how looptax ends, the server ends too. Three mechanisms ensure this: the kernel's death signal, the
+//! [`reaper`] process on a pipe, and [`leftovers::sweep`] at the next start. Each mechanism handles cases that the
+//! mechanism before it cannot handle. This module touches only its own `looptax-*` folders, and measures nothing.
+//! Called by the other modules of this crate, and by cli.
 
 pub mod copies;
 pub mod dataset;

@@ -2,8 +2,8 @@
 //! all processes that it started.
 //!
 //! Signals are sent through pidfds. The start time is checked after a pidfd was opened, so a process that has reused
-//! the pid never gets a signal. The server's stop, the reaper and the sweep of leftovers all end processes through this
-//! module.
+//! the pid never gets a signal. The code that stops a server, the reaper and the sweep of leftovers all end processes
+//! through this module.
 
 use std::collections::HashSet;
 use std::fmt;
@@ -221,8 +221,8 @@ fn runs_server(entry: &ProcEntry) -> bool {
     };
     let name = program.file_name().and_then(|name| name.to_str()).unwrap_or_default();
     let name = name.trim_end_matches(" (deleted)");
-    // php-fpm is recognized by its name. If php-fpm does not lead its process group, it starts a separate session, so
-    // its group is not one of the noted groups.
+    // php-fpm is recognized by its name, because its group may not be one of the noted groups: if php-fpm does not lead
+    // its process group, it starts a separate session.
     Kind::startable().any(|kind| programs(kind).contains(&name)) || is_php_fpm(name)
 }
 

@@ -39,7 +39,7 @@ pub struct Published {
     pub to: SocketAddr,
 }
 
-/// Returns the name of the program that copies: `docker-proxy`, or looptax's own loop.
+/// Returns the name of the program that copies the bytes: `docker-proxy`, or looptax's own loop.
 pub fn program_name() -> &'static str {
     match docker_proxy() {
         Some(_) => DOCKER_PROXY,

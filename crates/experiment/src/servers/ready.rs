@@ -1,4 +1,4 @@
-//! Checks on each address of a server whether the server is ready. For this it uses the first bytes of the server's own
+//! Checks on each address of a server whether the server is ready. The check uses the first bytes of the server's own
 //! protocol.
 //!
 //! Uses no client library. `server` repeats the check until the server is ready, or until the time limit.
@@ -38,9 +38,9 @@ pub(crate) fn is_ready(
         stream.set_write_timeout(Some(ANSWER_LIMIT))?;
         ask(protocol, login, &mut stream)
     };
-    // An error means "not ready yet": refused, closed, or still starting. If the error persists, the server's log shows
-    // the cause. The port's owner is checked before anything is sent, because another program's server must not get the
-    // password.
+    // An error means "not ready yet": the connection was refused or closed, or the server is still starting. If the
+    // error persists, the server's log shows the cause. The port's owner is checked before anything is sent, because
+    // another program's server must not get the password.
     socket.is_none_or(|socket| over_unix(socket).unwrap_or(false))
         && tcp.is_none_or(|tcp| listens_on(pid, tcp) && over_tcp(tcp).unwrap_or(false))
 }

@@ -24,7 +24,7 @@ use crate::servers::{Reaper, ServerError, account, binary, certificate, kind, re
 const N_CONTROL_CONNECTIONS: u32 = 16;
 
 /// Maximum number of launches if the port is already in use; each launch has a new port. The kernel assigns ports in
-/// random order, so a second collision is rare, and a third has another cause.
+/// random order, so a second collision is rare, and a third collision has another cause than chance.
 const LAUNCH_TRIES: usize = 3;
 
 /// Time limit for preparing the data folder: MySQL takes 5 to 20 s on a slow disk, other servers one to two seconds.
@@ -33,7 +33,7 @@ const PREPARE_LIMIT: Duration = Duration::from_secs(2 * 60);
 /// How long a server may take to end after looptax has asked it to end.
 const STOP_GRACE: Duration = Duration::from_secs(10);
 
-/// The server to start, and the load to prepare it for.
+/// The server to start, and the load for which the server is prepared.
 #[derive(Debug, Clone)]
 pub struct Config {
     pub kind: Kind,
@@ -226,8 +226,8 @@ impl PrivateServer {
         Ok(self.accompany("port proxy", proxy))
     }
 
-    /// Takes over a child process that works for the server, so that it ends together with the server; returns its
-    /// process id.
+    /// Takes over a child process that works for the server. The child then ends together with the server. Returns the
+    /// child's process id.
     pub(crate) fn accompany(&mut self, role: &'static str, child: (Child, Process)) -> u32 {
         let pid = child.1.pid;
         self.running.insert(0, child);
@@ -243,8 +243,8 @@ impl PrivateServer {
     /// Asks the server to end, kills it if it does not end, and removes its folder.
     ///
     /// # Errors
-    /// [`ServerError::Immortal`] if the server did not end even then; [`ServerError::Scratch`] if the folder cannot be
-    /// removed. In both cases the reaper tries again when looptax ends.
+    /// [`ServerError::Immortal`] if the server did not end even after it was killed; [`ServerError::Scratch`] if the
+    /// folder cannot be removed. In both cases the reaper tries again when looptax ends.
     pub fn stop(mut self) -> Result<(), ServerError> {
         let is_hurried = waiting::has_stopped();
         self.end(if is_hurried { DROP_GRACE } else { STOP_GRACE })?;

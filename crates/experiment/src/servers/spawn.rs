@@ -39,8 +39,8 @@ pub(crate) fn spawn(
     scratch: &Scratch,
 ) -> Result<(Child, Process), ServerError> {
     let failed = |source| ServerError::Spawn { program: program.path.clone(), source };
-    // The program is checked again: initdb and similar programs may be in another folder than the program that was
-    // checked when it was found.
+    // The program is checked here in any case. The check at the time of finding covers the server's program, but initdb
+    // and similar programs may be in another folder.
     if program.path.is_absolute() && !is_own(&program.path) {
         trusted_program(&program.path).map_err(|why| ServerError::PassedOver { path: program.path.clone(), why })?;
     }

@@ -1,5 +1,5 @@
 //! The system calls that need `unsafe`: the calls of a child between fork and exec, and the calls for System V shared
-//! memory. This is the only unsafe code of this room.
+//! memory. The module `servers` has no other unsafe code.
 //!
 //! The closures run in a forked child of a process that may have several threads, so they only make system calls, and
 //! neither allocate nor lock.
@@ -48,7 +48,8 @@ pub(crate) fn detach(command: &mut Command) {
     unsafe { command.pre_exec(prepare) };
 }
 
-/// Removes a System V shared memory segment if it has this key and creator and no process is attached to it.
+/// Removes a System V shared memory segment, if its key and its creator are the given ones, and if no process is
+/// attached to it.
 ///
 /// PostgreSQL uses such a segment as a lock on its data folder, and leaves the segment behind when it is killed.
 pub(crate) fn remove_unused_segment(id: i32, key: i32, creator_uid: u32) {

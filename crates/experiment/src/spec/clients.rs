@@ -55,9 +55,8 @@ impl Experiment {
     }
 }
 
-/// Returns the client model that waits in the same way as the C library of most programs for this kind of server, as
-/// far as polling is concerned: libmariadb tries to receive first, libpq does not. Web servers wait for all their
-/// upstreams together.
+/// Returns the client model that polls in the same way as the C library of most programs for this kind of server:
+/// libmariadb tries to receive first, libpq does not. Web servers wait for all their upstreams together.
 fn usual_model(kind: Kind) -> ClientModel {
     match kind.protocol() {
         Some(Protocol::Fastcgi | Protocol::Http) => ClientModel::Event,

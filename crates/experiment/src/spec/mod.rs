@@ -44,7 +44,7 @@ pub const MOST_SAMPLES_MIB: u32 = 256;
 /// How the user wants the client to wait for replies.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Clients {
-    /// Waits in the way of each client model, in one interleaved schedule.
+    /// All client models, compared in one interleaved schedule.
     All,
     Models(Vec<ClientModel>),
     /// Waits in the same way as the clients with these names; which names are possible depends on the server.
@@ -72,7 +72,7 @@ pub struct Experiment {
     pub sample_bytes: usize,
     /// Whether the numbers of connections are a sweep, with the same client model for all of them.
     pub is_sweep: bool,
-    /// The placements; with `None`, `same` gets a verdict and each other placement gets a glimpse.
+    /// The placements. With `None`, `same` gets a verdict, and each of the other placements gets only a glimpse.
     pub placements: Option<Vec<Placement>>,
     /// How the client waits for replies; `None` for the default.
     pub clients: Option<Clients>,

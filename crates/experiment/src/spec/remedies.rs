@@ -12,7 +12,7 @@ use looptax_model::record::RemedyKind;
 use super::target::TargetSpec;
 use super::{Effort, Experiment};
 
-/// Default number of connections; a single connection does not allow a choice of placement.
+/// Default number of connections. A single connection would leave no choice of placement.
 const CONNECTIONS: u32 = 16;
 /// Number of requests in a pipeline, the same as in the published comparisons.
 const PIPELINE: u32 = 16;

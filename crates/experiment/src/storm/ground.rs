@@ -147,8 +147,8 @@ impl Ground {
         Ok(server.stop()?)
     }
 
-    /// Returns the processes that listen or pass connections on; all other processes of the server are their
-    /// descendants.
+    /// Returns the processes that listen or relay connections. All other processes of the server are descendants of
+    /// these processes.
     fn roots(&self) -> Vec<u32> {
         let instances = self.server.instances.iter().map(|it| it.pid);
         instances.chain(self.server.pooler_pids.iter().copied()).collect()

@@ -17,8 +17,8 @@ pub fn ask_nobody(_shown: &str) -> Option<io::Result<String>> {
     None
 }
 
-/// Holds what private servers need: the looptax program, from which their helpers are started, the folder that will
-/// contain their scratch folders, and the reaper.
+/// Holds what private servers need: the looptax program, which also starts their helpers; the folder for their scratch
+/// folders; and the reaper.
 pub struct Host {
     /// The path of the looptax program, from which the servers' helper processes are started.
     pub self_exe: PathBuf,

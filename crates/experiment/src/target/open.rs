@@ -12,7 +12,7 @@ use crate::spec::Experiment;
 use crate::spec::target::TargetSpec;
 
 impl Target {
-    /// Starts the server or inspects the running one, and makes the data of the workload.
+    /// Starts the server or inspects the running server, and makes the data of the workload.
     pub fn open(spec: &TargetSpec, arms: &[Arm], settings: &Experiment, host: &Host) -> Result<Self, Failure> {
         room::check_files(settings, matches!(spec, TargetSpec::Private(_)))?;
         let mut target = match spec {

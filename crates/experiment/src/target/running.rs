@@ -146,9 +146,9 @@ fn wants_password(error: &PathError) -> bool {
     }
 }
 
-/// Returns the pooler that serves these connections, if there is one. Either the process that listens on the socket is
-/// a known pooler, or PostgreSQL reports a different number for the connection than the greeting did. Some poolers pass
-/// PostgreSQL's number on, so comparing the two numbers is not enough.
+/// Returns the pooler that serves these connections, if there is one. A pooler is found in two cases: the process that
+/// listens on the socket is a known pooler; or PostgreSQL reports a number for the connection that differs from the
+/// number in the greeting. Some poolers pass PostgreSQL's number on, so comparing the two numbers is not enough.
 fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<Kind> {
     if conversation.protocol() != Protocol::Postgres {
         return None;
@@ -311,7 +311,7 @@ fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u
     // error in PostgreSQL's log.
     if conversation.protocol() == Protocol::Postgres {
         let may = format!("SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass('{table}'), 'SELECT')");
-        // PostgreSQL before 9.4 does not support this query; in that case the table is simply read.
+        // PostgreSQL before 9.4 does not support this query; in that case looptax simply reads the table.
         let told: Result<Vec<[Option<String>; 1]>, _> = conversation.rows_of_users(&may);
         if told.is_ok_and(|rows| !matches!(rows.as_slice(), [[Some(may)]] if may == "t")) {
             return None;

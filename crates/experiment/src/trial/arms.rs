@@ -21,9 +21,9 @@ use crate::trial::program::Program;
 use crate::trial::ready::wait_for_answer;
 
 /// Pause between two slices, in which the application and its servers close the last page's connections. Without the
-/// pause, this work would become part of the next page, whichever arm that page belongs to. This was measured without
-/// the pause and with an injected delay: a page that followed the delay took 25 µs less than a page that directly
-/// followed another page.
+/// pause, this work would become part of the next page, whichever arm the next page belongs to. A measurement without
+/// the pause and with an injected delay showed this: a page that followed the delay took 25 µs less than a page that
+/// directly followed another page.
 pub(crate) const GUARD: Duration = Duration::from_millis(2);
 /// Maximum number of failed pages per thousand; if more fail, the trial has no result.
 const MOST_FAILED_PER_MILLE: u64 = 1;
@@ -54,8 +54,8 @@ pub(crate) struct Turns<'a> {
     pub(crate) seen: Vec<[TrialArm; 2]>,
     /// For each contrast, the CPU time of the supervisor on the two arms, in nanoseconds.
     pub(crate) supervisor_ns: Vec<[u64; 2]>,
-    /// Whether the application keeps running between slices. If so, the application opens all connections of a slice
-    /// for the slice's pages, and none of them while it starts.
+    /// Whether the application keeps running between slices. If so, all connections that the application opens during a
+    /// slice are for the slice's pages, and none of them belongs to the start of the application.
     pub(crate) is_flipped: bool,
     /// The message of the first page that failed.
     pub(crate) first_failure: Option<String>,

@@ -22,7 +22,7 @@ pub struct Ask {
     pub clients: usize,
     /// The rate of an open loop, in pages per second.
     pub rate_per_s: Option<f64>,
-    /// How the arms take turns, if the user has chosen it.
+    /// How the arms take turns; `None` if the user has not chosen this.
     pub design: Option<TrialDesign>,
     /// The two arms, `[baseline, other]`.
     pub arms: [Way; 2],
@@ -76,7 +76,8 @@ pub struct Server {
     pub to: SocketName,
     /// The server's process, if looptax knows it.
     pub pid: Option<u32>,
-    /// Whether the application's command starts the server; if so, the server's CPU time is part of the application's.
+    /// Whether the application's command starts the server. If so, the server's CPU time is part of the application's
+    /// CPU time.
     pub is_own: bool,
     /// Whether the user has given the server's socket and port.
     pub is_given: bool,

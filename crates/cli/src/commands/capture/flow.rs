@@ -16,8 +16,8 @@ const INVENTED_PORTS: std::ops::Range<u32> = 1024..32_768;
 const ANY_PORT: u16 = 64_000;
 /// The first bytes of a TLS connection: a handshake record, version 3.
 const TLS: [u8; 2] = [0x16, 3];
-/// Search at most this many bytes from the client for the beginning of TLS, since the client may first send a request
-/// for TLS.
+/// Search at most this many bytes from the client for the beginning of TLS. TLS need not begin with the first byte,
+/// because the client may first send a request for TLS.
 const MOST_BEFORE_TLS: u64 = 64;
 
 pub(super) struct Flow {

@@ -51,8 +51,8 @@ pub(super) fn run(named: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Re
     })
 }
 
-/// Returns the folder to which paths in the output are relative: the folder that was named, if it was the only word,
-/// otherwise the working folder.
+/// Returns the folder to which paths in the output are relative: the folder that the user named, if the user named only
+/// this folder; otherwise the working folder.
 fn root(named: &[PathBuf]) -> Result<PathBuf, Failure> {
     let root = match named {
         [folder] if read::is_folder(folder) => folder,

@@ -43,7 +43,8 @@ impl SourceFiles {
             let words = format!("cannot read `{}`: {error}", folder.display());
             Failure::usage(words, "run looptax as a user who may read the file")
         })?;
-        // The patterns match whole paths: if the folder is `config`, they must still match config/database.yml.
+        // The patterns match whole paths. If `folder` is a folder `config`, its file database.yml must match as
+        // config/database.yml.
         let whole = std::path::absolute(folder).unwrap_or_else(|_| folder.to_owned());
         let is_worth_it = |it: &PathBuf| is_worth_reading(&whole.join(it).to_string_lossy());
         let files = tree.files.into_iter().filter(is_worth_it);

@@ -35,7 +35,7 @@ pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), F
     Ok((destination, access))
 }
 
-/// Refuses a folder that does not exist and has a name that does not look like a path: it may be a mistyped address.
+/// Refuses a folder that does not exist, if its name does not look like a path: the name may be a mistyped address.
 pub(super) fn refuse_word(destination: &Destination) -> Result<(), Failure> {
     let Place::Folder(folder) = &destination.place else {
         return Ok(());

@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
-/// The versions with a handshake, the newest first. 2025-03-26 is left out, since its messages may be arrays.
+/// The versions with a handshake, the newest first. 2025-03-26 is left out, because its messages may be arrays.
 pub(super) const HANDSHAKE_VERSIONS: [&str; 3] = ["2025-11-25", "2025-06-18", "2024-11-05"];
 /// The version without a handshake: each request contains the version among its parameters.
 const STATELESS_VERSION: &str = "2026-07-28";
@@ -37,7 +37,7 @@ pub(super) enum Message {
         method: String,
         params: Value,
     },
-    /// An answer. It is ignored, since looptax never sends a request.
+    /// An answer. It is ignored, because looptax never sends a request.
     Answer,
 }
 

@@ -95,14 +95,15 @@ pub(super) struct Call {
 }
 
 impl Tool {
-    /// Returns the tool's description for a client. If the record of a comparison is kept, the tool is described as one
-    /// that writes.
+    /// Returns the tool's description for a client. If the record of a comparison is kept, the description says that
+    /// the tool writes.
     pub(super) fn describe(&self, keeps_records: bool) -> Value {
         let only_reads = !(keeps_records && self.name == "compare");
         let (mut input, mut output) = ((self.input)(), (self.output)());
         simplify(&mut input, true);
         simplify(&mut output, false);
-        // Protocol versions before 2026-07-28 require this field, even if each alternative in the schema has it.
+        // Protocol versions before 2026-07-28 require this field of the schema itself, even if each alternative in the
+        // schema also has the field.
         output["type"] = "object".into();
         json!({
             "name": self.name,
@@ -131,7 +132,7 @@ impl Tool {
 
 fn tool<A: Arguments, R: JsonSchema>(name: &'static str, title: &'static str, description: &'static str) -> Tool {
     let call = |arguments: Value| {
-        // The error of the JSON parser is not shown, since it may repeat a value.
+        // The error of the JSON parser is not shown, because it may repeat a value.
         let read = serde_json::from_value::<A>(arguments);
         read.map_err(|_| "an argument is missing, unknown, or of another type".to_owned())?.call()
     };

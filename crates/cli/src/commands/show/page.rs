@@ -1,5 +1,5 @@
-//! `show --html` and `show --publish`: writes records as one page that loads nothing else, or their figures for a
-//! shared pool of results.
+//! `show --html` writes records as one page that loads nothing else. `show --publish` writes the figures of records for
+//! a shared pool of results.
 
 use std::path::{Path, PathBuf};
 

@@ -79,8 +79,8 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     Ok(if is_unread { Exit::No } else { Exit::Done })
 }
 
-/// With `--yes`, refuses to undo the switch of a server and its application by half: if only one of these two programs
-/// read its old file, their connection would be cut.
+/// With `--yes`, refuses an undo that would affect only the server or only its application: if only one of these two
+/// programs read its old file, their connection would be cut.
 fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     let Some(of) = switch.server().filter(|it| args.yes && !it.had_socket) else {
         return Ok(());
@@ -163,8 +163,8 @@ fn refuse_undone(listed: &ListedSwitch, others: &[Switch]) -> Result<(), Failure
     Err(Failure::usage(format!("{} is undone already", listed.id), hint))
 }
 
-/// Refuses if a later switch may depend on this switch: if this switch prepared a server, the later switch may have
-/// moved an application to that server.
+/// Refuses to undo this switch if a later switch may depend on it: if this switch prepared a server, the later switch
+/// may have moved an application to that server.
 fn refuse_ground_of_others(switch: &Switch, others: &[Switch], args: &SwitchArgs) -> Result<(), Failure> {
     let stands_on_it = |it: &Switch| match switch.server() {
         Some(of) => it.moved_from(of.tcp),
@@ -196,8 +196,8 @@ fn reload_of(switch: &Switch) -> Option<String> {
     commands.next()
 }
 
-/// The earlier switch ran a command so that the application read its files. Asks the user whether to run this command
-/// again, and returns it if the user agrees.
+/// The earlier switch ran a command that made the application read its files. Asks the user whether to run this command
+/// again; returns the command if the user agrees.
 fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     let command = reload_of(switch)?;
     if args.yes || !is_of_application(switch) {

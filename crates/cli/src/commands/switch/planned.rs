@@ -114,8 +114,8 @@ pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
 pub(super) fn lines_between(before: &[u8], after: &[u8]) -> Vec<Edit> {
     let texts = [before, after].map(String::from_utf8_lossy);
     let patch = diffy::DiffOptions::new().set_context_len(0).create_patch(&texts[0], &texts[1]).to_string();
-    // The first two lines are the names of both files. The match below also drops the line with the position of each
-    // part.
+    // The first two lines are the names of both files. The `match` below also drops the lines that give the position of
+    // each part.
     let lines = patch.lines().skip(2).filter_map(|line| {
         let (sign, text) = line.split_at_checked(1)?;
         let text = Some(masked(text));

@@ -78,8 +78,8 @@ impl Times {
             |it: &WatchedChange| moves(it.before.way, &it.before.address, switched) && it.after.way == Way::Unix;
         let mut clients: BTreeSet<u32> = BTreeSet::new();
         let mut kept = vec![false; diff.hops.len()];
-        // A web page is ready only after the requests of the application, so hops that lead to the application are kept
-        // too.
+        // A web page is ready only when the application has sent its requests and got the answers. So hops that lead to
+        // the application are kept too.
         loop {
             let n_before = clients.len();
             for (hop, kept) in diff.hops.iter().zip(&mut kept) {

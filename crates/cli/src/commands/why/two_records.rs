@@ -51,8 +51,8 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
     Ok(Some(Exit::Done))
 }
 
-/// Whether a word means a record, even one that does not exist: a file, a name with the file extension of a record, or
-/// a run in the history. A word that names a server is not a record.
+/// Whether a word means a record: a file, a name with the file extension of a record, or a run in the history. The
+/// record need not exist. A word that names a server does not mean a record.
 fn is_record(word: &str) -> bool {
     let is_server = is_address(word) || target::parse(word).is_ok();
     let ends_as_one = Path::new(word).extension().is_some_and(|it| it == "json");

@@ -58,7 +58,7 @@ pub fn interim_analyses(settings: &Experiment, case: &Case) -> InterimAnalyses {
     }
     let full = if are_dumps {
         // An epoch of dumps has only two runs per arm, so a single disturbed run spoils the epoch. Epochs after the
-        // last of these analyses would add little.
+        // last analysis of a quick run would add little.
         InterimAnalyses::quick()
     } else {
         InterimAnalyses::full()

@@ -32,8 +32,8 @@ pub struct Case {
     pub doing: Doing,
     /// How connections send requests: without a limit, or at a fixed rate.
     pub load: Load,
-    /// The length of slices if it differs from the usual length. Used in the second half of a check, which shows that
-    /// the length does not matter.
+    /// The length of slices, if it differs from the usual length. Set in the second half of a check; the check shows
+    /// that the length does not matter.
     pub slice: Option<Duration>,
 }
 

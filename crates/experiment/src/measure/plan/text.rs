@@ -153,7 +153,7 @@ fn logins(settings: &Experiment, target: &TargetPlan) -> usize {
         };
         2 * n_epochs * n_contrasts * case.connections as usize
     };
-    // Two more logins check at the beginning that both arms lead to one server.
+    // Two more logins check at the beginning that both arms lead to the same server.
     2 + target.cases.iter().map(of_case).sum::<usize>()
 }
 

@@ -1,7 +1,7 @@
 //! The functions of the server that take the most time at each number of connections. To find them, the sweep is
 //! repeated and sampled in the same way as by `why`.
 //!
-//! This is done after all measurements, because sampling takes time, and no figure may include this time.
+//! The sampling comes after all measurements, because it takes time, and no figure may include this time.
 
 use std::time::Duration;
 

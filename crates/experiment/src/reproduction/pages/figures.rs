@@ -14,8 +14,8 @@ use crate::servers::wordpress::{Page, Transport};
 
 /// Number of pages that were loaded over each transport for the article.
 const PUBLISHED_LOADS: usize = 15;
-/// The level if no interim analysis was reached: no earlier analysis could have ended the measurement, so the whole 5 %
-/// apply.
+/// The level if no interim analysis was reached. No earlier analysis could have ended the measurement, so the level is
+/// the whole 5 %.
 pub(super) const SINGLE_LOOK: f64 = 0.05;
 
 /// A page, and the time that it took on looptax's clock.

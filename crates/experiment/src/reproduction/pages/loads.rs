@@ -159,8 +159,7 @@ impl Pages<'_> {
         Ok(warm.iter().sum::<u64>() / warm.len().max(1) as u64)
     }
 
-    /// Takes the pages of a contrast's complete epochs out of the pages that are kept, and returns the pages of these
-    /// epochs.
+    /// Returns the pages of a contrast's complete epochs, and removes them from `loads`.
     fn take(&mut self, contrast_idx: usize, run: &ContrastRun) -> LoadedContrast {
         let n_epochs = run.epochs.len();
         let epochs = (0..n_epochs as u64).filter_map(|epoch| self.loads.remove(&(contrast_idx, epoch)));

@@ -18,7 +18,7 @@ pub(super) const STREAM_BUFFER_BYTES: usize = 128 << 10;
 pub(super) const SHORTAGE_PAUSE: Duration = Duration::from_millis(20);
 
 /// Sets the options of the socket as the client requested. Without `TCP_NODELAY` a reply could wait for an
-/// acknowledgement, so the echo server sets it unless the client requests otherwise.
+/// acknowledgement, so the echo server sets `TCP_NODELAY` unless the client requests otherwise.
 pub(super) fn set_up(connection: impl AsFd, hello: Hello, is_tcp: bool) {
     if is_tcp {
         sockopt::set_tcp_nodelay(connection, hello.is_nodelay).ok();

@@ -1,7 +1,7 @@
 //! HTTP/1.1 on the echo server's connections: the minimum that an upstream of a web server must support.
 //!
 //! The pages are those of [`looptax_wire::site`]. The loop in [`converse`] does not log; it allocates and locks only if
-//! a page has another size than the previous page. Each connection has its own counter; the counters are added up only
+//! a page differs in size from the previous page. Each connection has its own counter; the counters are added up only
 //! when a client requests the sum.
 
 use std::io::{self, Write as _};

@@ -58,8 +58,8 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
 }
 
 /// Returns the statements that create one account for all transports: `%` also matches the socket, because there is no
-/// anonymous account that would take precedence. With one account MySQL has also only one entry, not two, in its cache
-/// of verified passwords.
+/// anonymous account that would take precedence. With one account, MySQL's cache of verified passwords also has one
+/// entry instead of two.
 ///
 /// The server executes these statements before it greets a client. Each statement has its own line.
 fn init_sql(site: &Site<'_>) -> String {
@@ -133,8 +133,8 @@ fn settings(site: &Site<'_>) -> Vec<(String, String)> {
     settings
 }
 
-/// Returns the program `mariadb-install-db`, which runs the server once with MariaDB's scripts. The program may be in
-/// another folder than the server, or have an older name.
+/// Returns the program `mariadb-install-db`, which runs the server once with MariaDB's scripts. The program need not be
+/// in the server's folder, and may have an older name.
 fn install_mariadb(site: &Site<'_>) -> Program {
     let folders = ["/usr/bin", "/usr/local/bin", "/usr/local/mysql/scripts"].map(PathBuf::from);
     let beside =

@@ -11,8 +11,8 @@ use crate::servers::{ServerError, certificate};
 /// The file from which initdb reads the password; it is removed once the server is ready.
 const PASSWORD_FILE: &str = "password";
 
-/// The file with the users who may log in, and their login method. Used if the server listens on more addresses than
-/// initdb's own file allows.
+/// The file with the users who may log in, and their login method. The file is used if the server listens on more
+/// addresses than initdb's own file allows.
 const LOGINS_FILE: &str = "pg_hba.conf";
 /// The login method is the same on every transport, as in initdb's file.
 const LOGINS: &str = "local all all scram-sha-256\nhost all all all scram-sha-256\n";

@@ -2,8 +2,8 @@
 //! and removes the folder.
 //!
 //! The reaper and the sweep know only the path of a folder, so all functions in this file take a path. These functions
-//! remove a folder only if its name, its owner and its lock file are those of a scratch folder of this user, or if only
-//! the lock file is missing and the folder is empty.
+//! remove a folder only in two cases: its name, its owner and its lock file are those of a scratch folder of this user;
+//! or only the lock file is missing, and the folder is empty.
 
 use std::ffi::OsString;
 use std::fs::File;

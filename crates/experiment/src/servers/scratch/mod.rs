@@ -218,7 +218,7 @@ fn check_root(root: &Path) -> Result<(), ServerError> {
     }
 }
 
-/// Makes a folder and takes its lock; starts again if a sweep has removed the folder in between.
+/// Makes a folder and takes its lock. If a sweep has removed the folder before it was locked, starts again.
 ///
 /// The reaper gets a message about the folder before the folder exists, and again when the reaper can hold the lock.
 fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File), ServerError> {
@@ -251,8 +251,8 @@ fn create_locked(root: &Path, reaper: &Reaper) -> Result<(PathBuf, Folder, File)
     Err(failed("create a folder in", root)(last))
 }
 
-/// Returns an error if the caller is privileged, and a user without the caller's rights could replace folders on the
-/// path of the root.
+/// Returns an error if both conditions are met: the caller is privileged, and a user without the caller's rights could
+/// replace folders on the path of the root.
 fn refuse_foreign(root: Folder) -> io::Result<Folder> {
     let own = rustix::process::geteuid().as_raw();
     match root.stranger() {

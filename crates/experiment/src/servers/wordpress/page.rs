@@ -41,7 +41,7 @@ pub struct Page {
     /// Whether a cache outside PHP's process keeps WordPress's objects.
     pub has_object_cache: bool,
     pub has_opcache: bool,
-    /// Time that the proving queries took after the clocks had been read, in µs.
+    /// Time that the queries of the proof took after the clocks had been read, in µs.
     pub proof_us: f64,
 }
 

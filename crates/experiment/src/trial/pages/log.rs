@@ -1,8 +1,8 @@
 //! A web server's access log: reads the pages that the server replied with; a page's weight is the number of its lines.
 //!
 //! Reads the common and the combined log format, as written by Apache, nginx and Caddy's transform encoder, with or
-//! without a site's name at the beginning. Of each line, only the site, the request and the status are used. The parser
-//! finds the request by the time, which directly precedes the request. The text is untrusted.
+//! without a site's name at the beginning. Of each line, only the site, the request and the status are used. To find
+//! the request, the parser searches for the time, which directly precedes the request. The text is untrusted.
 //!
 //! # Source
 //! Apache 2.4, `mod_log_config`, and `ap_escape_logitem` for its escapes; nginx 1.24, `ngx_http_log_module`.

@@ -17,8 +17,9 @@ const MOST_ROWS: usize = 10_000;
 /// Pause before the second and last attempt to reach a collector, which may just be restarting.
 const BEFORE_ANOTHER_TRY: Duration = Duration::from_secs(1);
 
-/// Keeps a report in the spool, and remembers which records it contains. If the spool or its disk is full, sends the
-/// waiting reports first; if it is still full, sends the report without keeping it. Returns what was sent.
+/// Keeps a report in the spool, and remembers which records the report contains. If the spool or its disk is full,
+/// sends the waiting reports first. If there is still no space afterwards, sends the report without keeping it. Returns
+/// what was sent.
 pub(super) fn keep(
     spool: &Spool,
     report: &Report,
@@ -49,7 +50,7 @@ pub(super) fn keep(
 fn keep_and_remember(spool: &Spool, report: &Report) -> Result<(), FleetError> {
     spool.keep(&report.batch)?;
     if let Some(told) = &report.told {
-        // If this fails, the next report contains the same records again, and the collector counts them once.
+        // If this call fails, the next report contains the same records again, and the collector counts them once.
         let _ = spool.set_told_records(told.iter().map(String::as_str));
     }
     Ok(())
@@ -99,8 +100,8 @@ fn send_all(
     Ok(())
 }
 
-/// Sends a single report of a group that the collector refused. If the collector refuses this report too, it is put
-/// aside, so that it does not block the others.
+/// Sends a single report of a group that the collector refused. If the collector refuses this report too, the report is
+/// put aside, so that it does not block the other reports.
 fn send_alone(
     spool: &Spool,
     collector: &mut Collector,

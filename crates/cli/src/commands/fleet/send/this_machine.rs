@@ -28,7 +28,7 @@ const MOST_VERDICTS: usize = 1_000;
 /// A report, and what to remember once it is kept.
 pub(super) struct Report {
     pub(super) batch: Batch,
-    /// The ids of the records that count as reported after this report is kept; `None` if they are not remembered.
+    /// The ids of the records that count as reported after this report is kept; `None` with `--records none`.
     pub(super) told: Option<HashSet<String>>,
     /// Whether looptax could inspect every process.
     pub(super) sees_all: bool,
@@ -77,8 +77,8 @@ pub(super) fn look(
     Ok(Some(Report { batch, told, sees_all: looked.found.sees_all }))
 }
 
-/// Returns the records to report, the oldest first, and the ids of all records that count as reported after this report
-/// is kept.
+/// Returns the records to report, the oldest first. Also returns the ids of all records that count as reported after
+/// the report is kept.
 fn records(which: RecordsWord, spool: &Spool) -> Result<(Vec<Record>, Option<HashSet<String>>), Failure> {
     if which == RecordsWord::None {
         return Ok((Vec::new(), None));
@@ -95,8 +95,8 @@ fn records(which: RecordsWord, spool: &Spool) -> Result<(Vec<Record>, Option<Has
     let is_wanted = |run: &&PastRun| !told.contains(&run.id);
     let (mut records, mut n_verdicts) = (Vec::new(), 0);
     for run in runs.iter().rev().filter(is_wanted) {
-        // A record that was never saved or whose file is missing is not reported. It is not remembered as reported
-        // either, since the file may come back.
+        // A record that was never saved or whose file is missing is not reported. Nor is the record marked as already
+        // reported, because the file may come back.
         let path = run.path.as_deref().map(PathBuf::from);
         let Some(Judged { record, .. }) = path.and_then(|path| Judged::load(path).ok()) else {
             continue;
