@@ -26,8 +26,8 @@ pub enum ContributionError {
     Hash,
 }
 
-/// Returns the contribution of these records, and the number of comparisons that are left out: those of scripts, of
-/// other programs and of applications, because their names may be private.
+/// Returns the contribution of these records, and the number of comparisons that are left out because their names may
+/// be private: comparisons of scripts, of whole commands and of applications.
 ///
 /// # Errors
 /// [`ContributionError::Machines`] and [`ContributionError::Nothing`].

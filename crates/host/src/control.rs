@@ -110,8 +110,8 @@ pub(crate) fn stranger_in(folder: BorrowedFd<'_>, stat: &Stat, path: &Path) -> O
     Some(Stranger { path: path.to_owned(), owner: stat.st_uid, mode: stat.st_mode & 0o7777, is_by_mode: is_ours })
 }
 
-/// Whether the file's group has only root and the caller as members, and no access list gives other users the rights in
-/// the group's bits.
+/// Whether the group's permission bits apply only to root and the caller. This requires that the group has no other
+/// members, and that no access list gives these rights to other users.
 fn is_own_group(gid: u32, file: BorrowedFd<'_>) -> bool {
     let own = getegid().as_raw();
     // If a group has the same number as a user, only this user is in it: Debian and Fedora create such groups.

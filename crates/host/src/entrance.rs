@@ -149,8 +149,8 @@ fn serve(line: RawFd) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Opens the object in the namespace and returns to the process's own namespace. A process that stayed would be listed
-/// in the namespace, and would keep it alive.
+/// Opens the object in the namespace, and returns to the process's own namespace. If the process stayed in the other
+/// namespace, it would be listed there, and the namespace would exist as long as the process.
 fn open_in(namespace: BorrowedFd<'_>, what: i32) -> rustix::io::Result<OwnedFd> {
     let (kind, own) = match what {
         HOST_NAME => (LinkNameSpaceType::HostNameAndNISDomainName, c"/proc/self/ns/uts"),

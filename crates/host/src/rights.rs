@@ -28,7 +28,7 @@ pub const WRITING: CapabilitySet = CapabilitySet::DAC_OVERRIDE.union(CapabilityS
 /// # Errors
 /// The kernel's error; in this case some of the other capabilities may be left.
 pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
-    // Without this, a program that root executes would get all capabilities again.
+    // Without this setting, a program that root executes would get all capabilities again.
     set_no_new_privs(true)?;
     let before = capabilities(None)?;
     if before.effective.contains(CapabilitySet::SETPCAP) {

@@ -219,7 +219,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Adds a folder to the held folders. The folder is in the last held folder.
+    /// Adds a folder to the held folders. The new folder is inside the last held folder.
     fn hold(&mut self, fd: OwnedFd, path: PathBuf, stat: Stat) -> io::Result<()> {
         if let Some(viewer) = self.rule.viewer
             && !viewer.may_search(&stat)

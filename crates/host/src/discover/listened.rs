@@ -10,7 +10,7 @@ use crate::discover::process::{Process, process};
 use crate::discover::sock_diag::UnixName;
 use crate::entrance;
 
-/// The paths of listening sockets, as the processes that bound them gave them.
+/// The paths of listening sockets, exactly as the processes passed them to bind(2).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListenedPaths {
     paths: Vec<(PathBuf, Vec<Process>)>,

@@ -181,8 +181,8 @@ pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owner
     let mut versions = Versions::new();
     named
         .iter()
-        // A worker of PostgreSQL or a saving Redis is not a separate server. A process that uWSGI's emperor has started
-        // is a separate server if it has its own sockets.
+        // Neither a worker of PostgreSQL nor the process with which Redis saves its data is a separate server. A
+        // process that uWSGI's emperor has started is a separate server if it has its own sockets.
         .filter(|(kind, process)| {
             !named.iter().any(|(other, parent)| {
                 other == kind && parent.pid == process.parent && sockets_of(process).is_subset(&sockets_of(parent))

@@ -206,7 +206,7 @@ impl<'a> Draft<'a> {
         link.n_passing += usize::try_from(n_gone).unwrap_or(usize::MAX).max(n_least);
     }
 
-    /// Adds a connection to a server that a glimpse saw and that is closed now.
+    /// Adds a connection that a glimpse saw and that is closed now; the connection led to a server.
     fn pass(&mut self, glimpse: &Glimpse, servers: &[Server]) {
         let is_asked = |it: &Server| it.endpoints.iter().any(|at| glimpse.arrival.is_at(at));
         let Some(server) = servers.iter().position(is_asked) else {

@@ -150,7 +150,7 @@ impl Loaded {
     /// Loads the programs for the chosen connections.
     ///
     /// # Errors
-    /// The reason why it is not possible: rights, the kernel's age, its lockdown, the processor.
+    /// The reason why the programs cannot be loaded: rights, the kernel's age, the kernel's lockdown, or the processor.
     pub fn new(chosen: &Chosen) -> Result<Self, Refused> {
         let mut loaded = Self::without_connections()?;
         loaded.choose(chosen)?;

@@ -158,7 +158,7 @@ fn row(name: &str, amounts: &Amounts, requests: &Amounts) -> (WhyRow, Option<f64
     row_of(name, amounts, requests, 0.0)
 }
 
-/// Makes a row whose amounts are sums of samples of `unit` each.
+/// Makes a row. Each amount is a sum of samples, and one sample counts as `unit`.
 fn row_of(name: &str, amounts: &Amounts, requests: &Amounts, unit: f64) -> (WhyRow, Option<f64>) {
     let enough = |it: Estimate| {
         if it.n < LEAST_EPOCHS { Estimate::without_interval(it.value, it.n) } else { it }

@@ -53,7 +53,7 @@ fn of_dpkg(folder: &Path, path: &str) -> Option<String> {
     upstream(version)
 }
 
-/// Returns the version of the package in apk's database that contains the file.
+/// Finds the package that contains the file in apk's database; returns the package's version.
 ///
 /// # Source
 /// apk's database: `P:` is a package's name, `V:` its version, `F:` a folder, `R:` a file in the folder before it.

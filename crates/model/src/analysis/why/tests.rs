@@ -157,7 +157,8 @@ fn a_layer_without_a_sample_has_the_spread_of_one() {
     complete(&mut comparison);
     let tcp = &comparison.why[0].rows[1];
     let known = tcp.arms[0].known().unwrap();
-    // One sample of 1 ms over all requests, times the quantile of Student's t with eleven degrees of freedom.
+    // One sample of 1 ms, divided by the number of all requests, times the quantile of Student's t with eleven degrees
+    // of freedom.
     let requests: u64 = (0..12).map(|idx| 1_000 + 10 * idx).sum();
     let expected = 2.201 * 1_000.0 / requests as f64 * 10.0 / 11.0;
     assert!(known.value.abs() < 1e-12, "{known:?}");

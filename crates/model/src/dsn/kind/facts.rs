@@ -42,7 +42,8 @@ pub struct Facts {
 /// The setting of a pooler that decides whether logins have the same result over a socket and over TCP.
 #[derive(Debug)]
 pub struct LoginSetting {
-    /// The file that the pooler reads if its command line does not name one; empty if the command line must name it.
+    /// The configuration file that the pooler reads if the command line names no file; empty if the command line has
+    /// to name the file.
     pub file: &'static str,
     /// The command-line option that precedes the file; empty if the file is the last argument.
     pub option: &'static str,
