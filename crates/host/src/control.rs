@@ -86,8 +86,8 @@ pub fn is_ours(uid: u32) -> bool {
     uid == 0 || uid == geteuid().as_raw() || uid == OVERFLOW && *IS_PART
 }
 
-/// Whether the caller has more rights than its user. Programs that the caller starts could get these rights, too. The
-/// caller has such rights if it is root, or if it has capabilities that are valid outside its own user namespace.
+/// Whether the caller has more rights than its user. This is so if the caller is root, or if it has capabilities that
+/// are valid outside its own user namespace. Programs that the caller starts could get these rights, too.
 pub fn is_privileged() -> bool {
     let has_any = || rustix::thread::capabilities(None).is_ok_and(|it| !it.permitted.is_empty());
     geteuid().is_root() || (is_first_namespace() && has_any())
@@ -120,8 +120,8 @@ fn is_own_group(gid: u32, file: BorrowedFd<'_>) -> bool {
 }
 
 pub(crate) fn has_access_list(file: BorrowedFd<'_>) -> bool {
-    // Attributes cannot be read through a descriptor that was opened with `O_PATH`, but they can be read through its
-    // link in `/proc`.
+    // Attributes cannot be read through a descriptor that was opened with `O_PATH`, but they can be read through the
+    // descriptor's link in `/proc`.
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     let mut none: [u8; 0] = [];
     match rustix::fs::getxattr(link, "system.posix_acl_access", &mut none[..]) {

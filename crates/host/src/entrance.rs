@@ -3,9 +3,9 @@
 //! Entering a namespace requires `CAP_SYS_ADMIN`, which is almost as powerful as root. A forked process keeps only this
 //! capability. It receives the descriptor of a namespace and enters the namespace. There it opens one of three objects:
 //! a socket that lists sockets, the file of a limit, or a file in memory with the host's name. Then it sends the new
-//! descriptor back. It reads no other data that other processes write. The main program can therefore give up the
-//! capability before it inspects anything. The process ends when the program ends, because the program holds the other
-//! end of the process's socket.
+//! descriptor back. Apart from this, the forked process reads no data that other processes write. The main program can
+//! therefore give up the capability before it inspects anything. The process ends when the program ends, because the
+//! program holds the other end of the process's socket.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;

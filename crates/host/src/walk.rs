@@ -399,7 +399,7 @@ impl Folder {
     /// Returns the folder at the end of a walk.
     ///
     /// # Errors
-    /// There is nothing at the end, or not a folder.
+    /// At the end of the path there is nothing, or something that is not a folder.
     pub fn at_end(walked: Walked) -> io::Result<Self> {
         let path = walked.path();
         let last = walked.last.ok_or(Errno::NOENT)?;

@@ -1,6 +1,6 @@
 //! Lists the paths of all Unix sockets on which a program listens, in every network namespace, as `ss -xl` does.
 //!
-//! Queries only the kernel and connects to nothing. Called if a socket is missing.
+//! Queries only the kernel, and opens no connection. Called if a socket is missing.
 
 use std::path::{Path, PathBuf};
 

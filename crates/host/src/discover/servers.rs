@@ -143,9 +143,9 @@ impl Server {
         endpoints.filter(|it| it.known == HowKnown::Seen)
     }
 
-    /// Returns the most certain of the server's sockets that have a path, and how this socket is known. If several
-    /// sockets are equally certain, a socket whose name fits this port is preferred, because a socket with another name
-    /// may be meant for commands.
+    /// Returns the most certain of the server's sockets that have a path, and how this socket is known. Of several
+    /// equally certain sockets, returns the socket whose name fits this port: a socket with another name may be meant
+    /// for commands.
     pub fn socket(&self, port: u16) -> Option<(&Path, HowKnown)> {
         let paths = || {
             self.endpoints.iter().filter_map(|it| match &it.place {
@@ -339,8 +339,8 @@ pub(crate) fn is_socket(found: &Stat) -> bool {
     FileType::from_raw_mode(found.st_mode) == FileType::Socket
 }
 
-/// Describes the file at `path` as `process` sees it, compared with the file to which its socket was bound. A relative
-/// path starts at the working folder of the process.
+/// Describes the file at `path`, as `process` sees this path, compared with the file to which the socket was bound. A
+/// relative path starts at the working folder of the process.
 fn file_at(process: &Process, path: &Path, bound: Option<FileId>) -> SocketFile {
     match process.view().and_then(|it| it.look_at_link(path)) {
         Ok(Some(found)) if is_socket(&found) && is_file(&found, bound) => present(&found),

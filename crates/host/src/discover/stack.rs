@@ -1,5 +1,5 @@
-//! Builds the graph of services and the links between them: the requests on this machine, in which workers are combined
-//! into services.
+//! Builds the graph of services and the links between them. The links are the requests on this machine; workers are
+//! combined into services.
 //!
 //! A service is a server, a web server or proxy, or a program that sends requests to one of them. The code that shows
 //! the graph searches the graph for chains.

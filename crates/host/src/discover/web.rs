@@ -71,8 +71,8 @@ pub fn asks_by_its_files(process: &Process) -> bool {
     is_between || kind.is_some_and(|it| it.is_pooler() || it == Kind::PhpFpm)
 }
 
-/// Returns the application server that a process is, according to the script or module with which it was started, such
-/// as `gunicorn`.
+/// Returns the name of the application server that runs in a process, such as `gunicorn`, according to the script or
+/// module with which the process was started.
 pub(crate) fn application_server(process: &Process) -> Option<&'static str> {
     let program = process.program_name();
     if let Some(name) = named(&program).or_else(|| named(&process.name)) {

@@ -1,5 +1,5 @@
 //! Runs the program of a process a second time, with other arguments. Starts the program as the process's owner, reads
-//! its output within limits, and ends the program with all processes that it started.
+//! its output within limits, and ends the program together with all processes that it started.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;

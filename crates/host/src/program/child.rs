@@ -152,7 +152,8 @@ impl Child {
     }
 }
 
-/// Removes all capabilities from the bounding set. Returns whether executing a program can no longer gain a capability.
+/// Removes all capabilities from the bounding set. Returns whether it is now impossible to gain a capability by
+/// executing a program.
 fn drop_bounding_set() -> bool {
     for capability in 0..MOST_CAPABILITIES {
         // SAFETY: the call gets only numbers.

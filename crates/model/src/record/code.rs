@@ -119,9 +119,9 @@ codes! {
         AccountDiffers,
         /// The client gets another account over the socket, with more rights than the account over TCP.
         AccountGetsMore,
-        /// An account can log in over TCP, but none over the socket.
+        /// An account can log in over TCP, but no account can log in over the socket.
         AccountMissing,
-        /// An account can log in over the socket, but none over TCP.
+        /// An account can log in over the socket, but no account can log in over TCP.
         AccountSocketOnly,
         /// The login fails over both transports, so nothing is known about the account.
         AccountUnknown,

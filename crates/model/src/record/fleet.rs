@@ -175,8 +175,8 @@ pub struct FleetEffects {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_more: u64,
-    /// Probability that groups with equal means differ at least as much as these groups, adjusted for the number of
-    /// conditions (Benjamini and Hochberg).
+    /// Probability that the groups would differ at least as much as they do if their means were equal, adjusted for the
+    /// number of conditions (Benjamini and Hochberg).
     #[serde(default, deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,

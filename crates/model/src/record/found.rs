@@ -275,8 +275,8 @@ pub struct FoundClient {
     pub via: Option<String>,
     /// For a client of a pooler: the server that finally gets the pooler's requests: `postgres 456 by unix`.
     pub onward: Option<String>,
-    /// Estimate of the additional CPU time that TCP costs compared with the socket, ms per second, from the cost of a
-    /// request on this machine.
+    /// Estimate of the additional CPU time that TCP costs compared with the socket, ms per second. The estimate is
+    /// computed from the cost of a request on this machine.
     pub cpu_ms_per_s: Option<Figure>,
     /// Indexes in `cost_sources` of the measurements from which `cpu_ms_per_s` was computed.
     #[serde(default, deserialize_with = "Count::read")]

@@ -36,8 +36,8 @@ impl Abilities {
         }
     }
 
-    /// Returns the settings of an insert: it is acknowledged only after the rows are written, even if inserts are
-    /// collected, and its rows may be from all months of a year.
+    /// Returns the settings of an insert. The insert is acknowledged only after its rows are written, even if the
+    /// server collects inserts. The rows may be from all months of a year.
     pub(super) fn insert_settings(self) -> &'static [(&'static str, &'static str)] {
         if self.has_async_insert {
             &[("async_insert", "1"), ("wait_for_async_insert", "1"), ("max_partitions_per_insert_block", "0")]

@@ -20,7 +20,7 @@ pub(super) fn migrations(schema: &str) -> String {
     )
 }
 
-/// Returns the statement that records that the tables now have the current version.
+/// Returns the statement that saves the current version as the version of the tables.
 pub(super) fn reached(schema: &str) -> String {
     format!("INSERT INTO {schema}.{MIGRATIONS} (version) VALUES ({VERSION})")
 }

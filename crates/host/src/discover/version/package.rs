@@ -14,7 +14,7 @@ use super::leading::leading_version;
 
 const DPKG: &str = "/var/lib/dpkg";
 const APK: &str = "/lib/apk/db/installed";
-/// The maximum number of bytes read from one file of a package database: the status of 5,000 packages has 6 MB.
+/// The maximum number of bytes read from one file of a package database: the status file for 5,000 packages has 6 MB.
 const MOST_BYTES: u64 = 32 << 20;
 
 /// Returns the version of the package that contains a program's file, without the part that the distribution adds.

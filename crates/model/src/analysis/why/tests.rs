@@ -19,8 +19,8 @@ fn epoch(idx: u64, us: [u64; 2]) -> Epoch {
     Epoch { pair: [0, 1], order: "bo".to_owned(), slices: vec![slice(0), slice(1)], ..Epoch::default() }
 }
 
-/// Makes a comparison in which a request takes 10 µs over the baseline and 15 µs over the other arm, and a tenth more
-/// with the sampler. Over both arms, a third of the CPU time is in the first layer.
+/// Makes a comparison in which a request takes 10 µs over the baseline and 15 µs over the other arm. With the sampler,
+/// each request takes a tenth more. Over both arms, a third of the CPU time is in the first layer.
 fn comparison(seen_pct: u64) -> record::Comparison {
     let sampled = |idx: u64| {
         let raw = epoch(idx, [11, 16]);

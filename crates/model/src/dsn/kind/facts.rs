@@ -33,7 +33,7 @@ pub struct Facts {
     pub usual_backlog: Option<u32>,
     /// How to lengthen the server's queue of connections.
     pub how_to_raise_the_backlog: &'static str,
-    /// The setting that gives the server a socket, and the necessary steps.
+    /// The setting that makes the server listen on a socket, and the necessary steps.
     pub how_to_add_a_socket: &'static str,
     /// How looptax starts a private server of this kind; `None` if looptax cannot start one.
     pub private: Option<Private>,
