@@ -26,8 +26,8 @@ pub enum ContributionError {
     Hash,
 }
 
-/// Returns the contribution of these records, and the number of comparisons that are left out: those of scripts, of
-/// other programs and of applications, because their names may be private.
+/// Returns the contribution of these records, and the number of comparisons that are left out because their names may
+/// be private: comparisons of scripts, of whole commands and of applications.
 ///
 /// # Errors
 /// [`ContributionError::Machines`] and [`ContributionError::Nothing`].
@@ -57,7 +57,7 @@ pub fn contribution(records: &[&Record]) -> Result<(Contribution, usize), Contri
 /// Returns the contribution as one line of JSON.
 ///
 /// # Panics
-/// Never: serialization fails only for maps whose keys are not texts, and there are none.
+/// Never: serialization fails only for maps whose keys are not texts, and a contribution contains no such map.
 pub fn contribution_line(of: &Contribution) -> String {
     serde_json::to_string(of).expect("a contribution can always be written as JSON")
 }

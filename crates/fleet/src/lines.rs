@@ -151,8 +151,8 @@ fn from_json(column: &Column, object: &Json) -> Option<Value> {
 const IDS: [&str; 2] = ["report_id", "host_id"];
 /// Maximum number of characters in such an id.
 const MOST_ID_CHARS: usize = 64;
-/// The column `n` numbers the rows of a report, from 0; each number is below this limit. The engines have the same
-/// limit.
+/// The rows of a report are numbered from 0 in the column `n`; each number is below this limit. The engines have the
+/// same limit.
 pub(crate) const MOST_ROWS: u64 = 10_000;
 
 /// Maximum value of a count. With this limit, sums over all machines stay far below the largest integer of an engine.

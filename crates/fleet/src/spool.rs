@@ -193,8 +193,8 @@ impl Spool {
         Ok(files.into_iter().map(|(_, _, n_bytes)| n_bytes).sum())
     }
 
-    /// Returns the files of reports, each with the time when it was stored, in nanoseconds since 1970, and its size in
-    /// bytes.
+    /// Returns the files of reports. For each file, also returns the time when the file was stored, in nanoseconds
+    /// since 1970, and the size in bytes.
     fn files(&self) -> Result<Vec<(i128, OsString, u64)>, FleetError> {
         let failed = |source| FleetError::Spool { path: self.folder.clone(), source };
         let folder = self.open().map_err(failed)?;

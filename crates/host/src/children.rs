@@ -1,8 +1,8 @@
 //! Runs child processes that act as another user. That user may stop the processes or make them wait for ever.
 //!
-//! After a time limit, a child is killed. If a killed child does not end, because it waits in the kernel for that
-//! user's file system, looptax abandons it. Called by `program`, by `check` for the path to a socket, and by `mcp` for
-//! the commands that its tools run.
+//! After a time limit, a child is killed. If a killed child waits in the kernel for a file system that the other user
+//! controls, the child does not end, and looptax abandons it. Called by `program`, by `check` for the path to a socket,
+//! and by `mcp` for the commands that its tools run.
 
 use std::io::{self, Read};
 use std::os::fd::{AsFd, OwnedFd};
@@ -60,7 +60,8 @@ pub struct Bounds<'a> {
     pub grace: Duration,
     /// The maximum number of bytes of the result; a child that writes a longer result is ended.
     pub most_result_bytes: usize,
-    /// The maximum number of bytes that are kept of each other stream; further bytes are read and discarded.
+    /// For each of the child's other streams: the maximum number of bytes that are kept. Further bytes are read and
+    /// discarded.
     pub most_text_bytes: usize,
     /// Ends the child early if the flag is set.
     pub stop: &'a AtomicBool,

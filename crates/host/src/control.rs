@@ -86,8 +86,8 @@ pub fn is_ours(uid: u32) -> bool {
     uid == 0 || uid == geteuid().as_raw() || uid == OVERFLOW && *IS_PART
 }
 
-/// Whether the caller has more rights than its user. Programs that the caller starts could get these rights, too. The
-/// caller has such rights if it is root, or if it has capabilities that are valid outside its own user namespace.
+/// Whether the caller has more rights than its user. This is so if the caller is root, or if it has capabilities that
+/// are valid outside its own user namespace. Programs that the caller starts could get these rights, too.
 pub fn is_privileged() -> bool {
     let has_any = || rustix::thread::capabilities(None).is_ok_and(|it| !it.permitted.is_empty());
     geteuid().is_root() || (is_first_namespace() && has_any())
@@ -110,8 +110,8 @@ pub(crate) fn stranger_in(folder: BorrowedFd<'_>, stat: &Stat, path: &Path) -> O
     Some(Stranger { path: path.to_owned(), owner: stat.st_uid, mode: stat.st_mode & 0o7777, is_by_mode: is_ours })
 }
 
-/// Whether the file's group has only root and the caller as members, and no access list gives other users the rights in
-/// the group's bits.
+/// Whether the group's permission bits apply only to root and the caller. This requires that the group has no other
+/// members, and that no access list gives these rights to other users.
 fn is_own_group(gid: u32, file: BorrowedFd<'_>) -> bool {
     let own = getegid().as_raw();
     // If a group has the same number as a user, only this user is in it: Debian and Fedora create such groups.
@@ -120,8 +120,8 @@ fn is_own_group(gid: u32, file: BorrowedFd<'_>) -> bool {
 }
 
 pub(crate) fn has_access_list(file: BorrowedFd<'_>) -> bool {
-    // Attributes cannot be read through a descriptor that was opened with `O_PATH`, but they can be read through its
-    // link in `/proc`.
+    // Attributes cannot be read through a descriptor that was opened with `O_PATH`, but they can be read through the
+    // descriptor's link in `/proc`.
     let link = format!("/proc/self/fd/{}", file.as_raw_fd());
     let mut none: [u8; 0] = [];
     match rustix::fs::getxattr(link, "system.posix_acl_access", &mut none[..]) {

@@ -3,9 +3,9 @@
 //! Entering a namespace requires `CAP_SYS_ADMIN`, which is almost as powerful as root. A forked process keeps only this
 //! capability. It receives the descriptor of a namespace and enters the namespace. There it opens one of three objects:
 //! a socket that lists sockets, the file of a limit, or a file in memory with the host's name. Then it sends the new
-//! descriptor back. It reads no other data that other processes write. The main program can therefore give up the
-//! capability before it inspects anything. The process ends when the program ends, because the program holds the other
-//! end of the process's socket.
+//! descriptor back. Apart from this, the forked process reads no data that other processes write. The main program can
+//! therefore give up the capability before it inspects anything. The process ends when the program ends, because the
+//! program holds the other end of the process's socket.
 
 use std::io::{self, IoSlice, IoSliceMut};
 use std::mem::MaybeUninit;
@@ -149,8 +149,8 @@ fn serve(line: RawFd) -> ! {
     unsafe { libc::_exit(0) }
 }
 
-/// Opens the object in the namespace and returns to the process's own namespace. A process that stayed would be listed
-/// in the namespace, and would keep it alive.
+/// Opens the object in the namespace, and returns to the process's own namespace. If the process stayed in the other
+/// namespace, it would be listed there, and the namespace would exist as long as the process.
 fn open_in(namespace: BorrowedFd<'_>, what: i32) -> rustix::io::Result<OwnedFd> {
     let (kind, own) = match what {
         HOST_NAME => (LinkNameSpaceType::HostNameAndNISDomainName, c"/proc/self/ns/uts"),

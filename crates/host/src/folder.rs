@@ -121,7 +121,7 @@ impl Folder {
         Ok((file, bytes))
     }
 
-    /// Opens for reading a file that only root and the caller may have written.
+    /// Opens a file for reading. Only root and the caller may have written the file.
     ///
     /// # Errors
     /// As [`Folder::open_file`], and [`Refusal::NotOwn`].
@@ -139,7 +139,7 @@ impl Folder {
         read_whole(&mut self.open_own(name)?, most_bytes)
     }
 
-    /// Opens for reading and appending a file that only root and the caller may have written.
+    /// Opens a file for reading and appending. Only root and the caller may have written the file.
     ///
     /// # Errors
     /// As [`Folder::open_own`].
@@ -149,8 +149,8 @@ impl Folder {
         Ok(file)
     }
 
-    /// Opens for reading and writing a file that only root and the caller may have written; creates it if it is
-    /// missing.
+    /// Opens a file for reading and writing; creates the file if it is missing. Only root and the caller may have
+    /// written an existing file.
     ///
     /// # Errors
     /// As [`Folder::open_own`].
@@ -158,7 +158,8 @@ impl Folder {
         self.own_or_created(name.as_ref(), OFlags::RDWR)
     }
 
-    /// Opens for appending a file that only root and the caller may have written; creates it if it is missing.
+    /// Opens a file for appending; creates the file if it is missing. Only root and the caller may have written an
+    /// existing file.
     ///
     /// # Errors
     /// As [`Folder::open_own`].

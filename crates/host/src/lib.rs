@@ -1,10 +1,10 @@
 //! The machine's files and programs: how looptax opens, writes and starts them without trusting a name.
 //!
 //! looptax often runs as root and inspects folders, files and processes of other users. A name that another user
-//! controls can lead to another file each time. Every other room therefore opens files and starts programs through this
-//! room. This room opens folders component by component, holds them open, and uses a file by the descriptor that was
-//! checked. If another user could have written a program, this room does not execute the program with rights that this
-//! user lacks. All waits use [`waiting`], so that a signal ends them.
+//! controls can lead to another file each time. Every other crate therefore opens files and starts programs through
+//! this crate. This crate opens folders component by component, holds them open, and uses a file by the descriptor that
+//! was checked. If another user could have written a program, this crate does not execute the program with rights that
+//! this user lacks. All waits use [`waiting`], so that a signal ends them.
 #![allow(clippy::disallowed_methods, reason = "this crate opens files and starts programs for all other crates")]
 
 pub mod children;

@@ -1,8 +1,8 @@
 //! The file to which a result is written. The file gets its final name only when it is complete and on the disk.
 //!
-//! If the name is a link that root or the caller has made, the link stays and its target is replaced. A link of another
-//! user is replaced itself, so that no user can redirect a result into another user's file. If the name is a device or
-//! a pipe, the result is written to it directly.
+//! If the name is a link that root or the caller has made, the link stays and its target is replaced. If another user
+//! has made the link, the link itself is replaced, so that no user can redirect a result into another user's file. If
+//! the name is a device or a pipe, the result is written to it directly.
 
 use std::ffi::{OsStr, OsString};
 use std::fs::File;

@@ -2,7 +2,7 @@
 //!
 //! No other code reads that file, except for `redirect` after a fork. A pid still belongs to the same process if the
 //! start time has not changed. Callers: `bench` (CPU time of a process and its descendants), `redirect` and
-//! `experiment` (ending them), `discover`, `why`.
+//! `experiment` (to end processes), `discover`, `why`.
 
 use std::collections::HashMap;
 use std::io;

@@ -12,7 +12,8 @@ use crate::{FileId, Folder};
 /// files faster than looptax reads events.
 const MOST_READS: usize = 64;
 
-/// The files whose readers are reported. If another file replaces one of them, its readers are reported too.
+/// The files whose readers are reported. If another file replaces one of these files, the new file's readers are
+/// reported too.
 #[derive(Debug)]
 pub struct Readers {
     group: Fanotify,

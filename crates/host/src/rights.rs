@@ -1,7 +1,7 @@
 //! Gives up capabilities of the calling thread: permanently, or only while it inspects other users' files.
 //!
-//! If a process of root has only the capabilities to inspect, neither this process nor the programs that it starts can
-//! write in another user's folder.
+//! If a process of root has only the capabilities that it needs to inspect other users' files, neither this process nor
+//! the programs that it starts can write in another user's folder.
 
 use std::io;
 use std::marker::PhantomData;
@@ -22,13 +22,13 @@ pub const LOOKING: CapabilitySet = CapabilitySet::SYS_PTRACE.union(CapabilitySet
 /// The capabilities that root needs to write a result into a folder of another user.
 pub const WRITING: CapabilitySet = CapabilitySet::DAC_OVERRIDE.union(CapabilitySet::CHOWN).union(CapabilitySet::FOWNER);
 
-/// Gives up all capabilities except these, for the calling thread, the threads that it starts, and all programs that
-/// they execute. Call it only while the process has a single thread.
+/// Gives up all capabilities except `kept`. They are given up for the calling thread, for the threads that it starts,
+/// and for all programs that these threads execute. Call it only while the process has a single thread.
 ///
 /// # Errors
 /// The kernel's error; in this case some of the other capabilities may be left.
 pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
-    // Without this, a program that root executes would get all capabilities again.
+    // Without this setting, a program that root executes would get all capabilities again.
     set_no_new_privs(true)?;
     let before = capabilities(None)?;
     if before.effective.contains(CapabilitySet::SETPCAP) {

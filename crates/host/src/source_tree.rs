@@ -32,7 +32,7 @@ pub struct SourceTree {
     n_names: usize,
 }
 
-/// Lists the regular files below a folder that have at most `most_bytes`.
+/// Lists the regular files below a folder. Leaves out files that have more than `most_bytes`.
 ///
 /// # Errors
 /// The folder cannot be opened or read.

@@ -1,8 +1,9 @@
 //! Reads files as another process sees them, and only those that the process's user could read.
 //!
-//! A process may have another root folder or other mounts. Its user can set these up in a private namespace, and mount
-//! files in it that the user cannot read. looptax therefore follows links within the process's root folder, and
-//! requires that the permission bits let the process's user read every folder and file on the path.
+//! A process may have another root folder or other mounts. The process's user can change the root folder and the mounts
+//! in a private namespace, and can mount files there that the user cannot read. looptax therefore follows links within
+//! the process's root folder, and requires that the permission bits let the process's user read every folder and file
+//! on the path.
 
 use std::ffi::OsString;
 use std::fs::File;

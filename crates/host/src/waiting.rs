@@ -48,7 +48,8 @@ impl Kept {
         Self(())
     }
 
-    /// After this call, signals do not end waits either, and waits work again, so that the clean-up runs to its end.
+    /// Makes waits work again after a signal, and lets no further signal end them, so that the clean-up runs to its
+    /// end.
     pub fn go_back(&self) {
         GOES_BACK.store(true, Ordering::SeqCst);
         allow_again();

@@ -219,7 +219,7 @@ impl<'a> Way<'a> {
         }
     }
 
-    /// Adds a folder to the held folders. The folder is in the last held folder.
+    /// Adds a folder to the held folders. The new folder is inside the last held folder.
     fn hold(&mut self, fd: OwnedFd, path: PathBuf, stat: Stat) -> io::Result<()> {
         if let Some(viewer) = self.rule.viewer
             && !viewer.may_search(&stat)
@@ -399,7 +399,7 @@ impl Folder {
     /// Returns the folder at the end of a walk.
     ///
     /// # Errors
-    /// There is nothing at the end, or not a folder.
+    /// At the end of the path there is nothing, or something that is not a folder.
     pub fn at_end(walked: Walked) -> io::Result<Self> {
         let path = walked.path();
         let last = walked.last.ok_or(Errno::NOENT)?;

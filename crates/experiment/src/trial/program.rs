@@ -1,5 +1,5 @@
-//! Runs the application under its supervisor: starts it, waits until it is ready, steers its connections, and ends it
-//! with all processes that it has started.
+//! Runs the application under its supervisor: starts it, waits until it is ready, steers its connections, and ends the
+//! application together with all processes that the application has started.
 //!
 //! Reports all failures of the user's program, each with the next step.
 
@@ -23,7 +23,7 @@ use crate::trial::output::Output;
 
 /// Pause between two checks whether the application is ready.
 const LOOK: Duration = Duration::from_millis(20);
-/// Number of checks whether the application has ended, after a page has failed.
+/// After a page has failed: how often looptax checks whether the application has ended.
 const N_LOOKS_AFTER_FAILURE: usize = 10;
 /// Time limit for a connection to the application's port.
 const CONNECT_LIMIT: Duration = Duration::from_secs(1);
@@ -68,8 +68,8 @@ impl Program {
     /// Starts the application and waits until it listens on its port; `None` if the user stopped the trial.
     ///
     /// # Errors
-    /// The application does not start, ends, goes into the background or does not listen; each error has its last
-    /// output.
+    /// The application does not start, does not listen, has ended, or has gone into the background; each error contains
+    /// the application's last output.
     pub(crate) fn start(
         &mut self,
         ready: SocketAddr,
@@ -83,7 +83,7 @@ impl Program {
             ));
         }
         self.running = Some(self.programs.start().map_err(not_started)?);
-        // Each check takes at least as long as the pause after it.
+        // Each check, together with the pause after it, takes at least `LOOK`.
         let n_looks = limit.as_millis() / LOOK.as_millis();
         for _ in 0..n_looks {
             if stop.load(Ordering::Relaxed) {
@@ -168,9 +168,9 @@ impl Program {
         self.steering.counts(slice).unwrap_or_default()
     }
 
-    /// Returns the failure for connections to the server `to` that stayed on TCP although they should have been moved:
-    /// `n_not_moved` of `n`, with the reasons since the last start. If `to` is `None`, the connections may be to any
-    /// server.
+    /// Returns the failure to report if connections to the server `to` stayed on TCP although they should have been
+    /// moved: `n_not_moved` of `n` connections. The failure contains the reasons that were counted since the last
+    /// start. If `to` is `None`, the connections may be to any server.
     pub(crate) fn not_moved(&self, n_not_moved: u64, n: u64, to: Option<&Server>) -> Failure {
         let stats = self.programs.stats();
         let mut reasons: Vec<FallbackReason> = Vec::new();

@@ -11,7 +11,7 @@ use looptax_model::failure::Failure;
 use crate::trial::program::Program;
 
 const LOOK: Duration = Duration::from_millis(50);
-/// Epoch numbers of these checks start here; no other epoch has such a number.
+/// The epoch number of all these checks; no other epoch has this number.
 const LOOKS: u64 = 1 << 41;
 /// The statuses that a web server sends while the application behind it is not running yet.
 const NOT_YET: [u16; 3] = [502, 503, 504];

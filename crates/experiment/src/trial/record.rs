@@ -1,5 +1,5 @@
-//! Adds the measurements to the record as comparisons, whose verdicts are computed from their raw numbers as for every
-//! comparison.
+//! Adds the measurements to the record as comparisons. Their verdicts are computed from the raw numbers, as the
+//! verdicts of all other comparisons are.
 
 use crate::RecordWriter;
 use crate::measure::judging::{ending_of, placement_used, schedule};
@@ -146,8 +146,8 @@ fn unknown() -> record::Figure {
     record::Figure::missing("not judged")
 }
 
-/// Whether at least one connection proves the arm's transport: the supervisor moved a connection to the socket, or left
-/// a connection on TCP.
+/// Whether at least one connection proves the arm's transport. For the socket, the proof is that the supervisor moved a
+/// connection to the socket; for TCP, that the supervisor left a connection on TCP.
 fn is_proved(way: Way, seen: &TrialArm) -> bool {
     let sum = |of: fn(&record::TrialConnections) -> u64| seen.connections.iter().map(of).sum::<u64>();
     let (moved, left) = (sum(|it| it.n_moved), sum(|it| it.n_left));

@@ -19,7 +19,7 @@ const PAGES_PER_CLIENT: usize = 4;
 const EPOCH: Duration = Duration::from_millis(500);
 /// Maximum number of octets (eight slices) in an epoch.
 const MOST_OCTETS: usize = 8;
-/// A trial with longer epochs is planned like a comparison of whole commands, with at most forty epochs.
+/// A trial whose epochs are longer than this is planned like a comparison of whole commands, with at most forty epochs.
 const LONG_EPOCH: Duration = Duration::from_millis(1_500);
 /// Minimum number of pages in a slice if the application is started again for each slice.
 const LEAST_PER_START: usize = 20;
@@ -85,8 +85,8 @@ fn whole_runs(ask: &Ask) -> Shape {
     }
 }
 
-/// Returns the contrasts: all servers together, then each used server by itself if the user requested that and several
-/// servers are used.
+/// Returns the contrasts: all servers together; then, if the user requested that and several servers are used, each of
+/// these servers by itself.
 pub(crate) fn contrasts(ask: &Ask, seen: &FirstLook) -> Vec<Option<usize>> {
     let is_each = ask.is_each && seen.used.len() > 1;
     let each = seen.used.iter().copied().filter(|_| is_each);

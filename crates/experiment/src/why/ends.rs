@@ -45,7 +45,7 @@ impl Ends {
     }
 
     /// Returns all processes, and the functions that took the most time over both arms together. Each process and each
-    /// function has its times, one for each of these epochs.
+    /// function has one time for each of `epochs`.
     pub(crate) fn parts<'a>(&self, epochs: impl Iterator<Item = &'a Weights> + Clone) -> [Vec<SampledPart>; 2] {
         let n_epochs = epochs.clone().count();
         let mut by_end: HashMap<u32, Vec<[u64; 2]>> = HashMap::new();

@@ -56,7 +56,7 @@ struct User {
     shared_modules: Vec<String>,
 }
 
-/// The effect of a frame that the table lists on its chain.
+/// The effect that a frame has on its call chain, if the table lists the frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Meaning {
     /// The chain belongs to the layer with this index.

@@ -16,7 +16,7 @@ const COMM_BYTES: usize = 15;
 /// The observations about one file.
 #[derive(Debug, Default)]
 struct InFile {
-    /// CPU time in functions without a name, without the functions that they call, in nanoseconds.
+    /// CPU time of functions without a name, in nanoseconds. The time of the functions that they call is not included.
     nameless_ns: u64,
     has_names: bool,
 }

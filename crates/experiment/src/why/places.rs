@@ -15,7 +15,7 @@ pub(crate) struct Interner<T> {
     values: Vec<T>,
 }
 
-// A derived implementation would require that the values have a default, too.
+// A derived implementation would also require `T: Default`.
 impl<T> Default for Interner<T> {
     fn default() -> Self {
         Self { ids: HashMap::new(), values: Vec::new() }

@@ -17,7 +17,7 @@ const OF_SYSTEMS: [&str; 4] = [
     "/var/lib/ca-certificates/ca-bundle.pem",
     "/etc/ssl/cert.pem",
 ];
-/// Maximum size of such a file in bytes; a system's file has a quarter of a megabyte.
+/// Maximum size of such a file in bytes; the size of a system's file is a quarter of a megabyte.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// Reads the authorities, in DER.

@@ -67,7 +67,7 @@ impl Collector {
     /// Makes tables and views, or updates them to the current version; a second call changes nothing.
     ///
     /// # Errors
-    /// [`FleetError::NoEngine`] if the destination stores files; otherwise the same as those of [`Self::open`].
+    /// [`FleetError::NoEngine`] if the destination stores files; otherwise the errors of [`Self::open`].
     pub fn init(&mut self, options: &InitOptions) -> Result<CollectorTables, FleetError> {
         self.engine.init(options)
     }
@@ -86,7 +86,7 @@ impl Collector {
     ///
     /// # Errors
     /// [`FleetError::NoView`] if no view or column has this name; [`FleetError::NoEngine`] if the destination stores
-    /// files; otherwise the same as those of [`Self::open`].
+    /// files; otherwise the errors of [`Self::open`].
     pub fn ask(&mut self, question: &Question<'_>) -> Result<Rows, FleetError> {
         self.engine.ask(question)
     }

@@ -258,8 +258,8 @@ impl<'a> Kinds<'a> {
         rows
     }
 
-    /// Returns the measurements of a kind of server. Adds to each measurement the usual value for this kind, and the
-    /// probability of a measurement that differs from the usual value at least as much.
+    /// Returns the measurements of a kind of server, each with the usual value for this kind and with a probability:
+    /// the probability that a measurement differs from the usual value by at least as much as this measurement.
     fn with_p<'m>(&self, server: &str, measured: &[&'m Measured]) -> Vec<(&'m Measured, Prior, f64)> {
         let of_kind = self.prior_idx(server).and_then(|idx| self.priors.get(idx));
         let effects: Vec<Effect> = measured.iter().map(|it| it.effect).collect();
@@ -269,7 +269,8 @@ impl<'a> Kinds<'a> {
     }
 }
 
-/// Returns the value by which lists are sorted: the cores lost, or if these are not known, the requests at 1 µs each.
+/// Returns the value by which lists are sorted: the number of cores lost. If this number is not known, the requests are
+/// counted at 1 µs of CPU time each.
 fn weight_of(cores: Option<&looptax_model::record::Estimate>, requests_per_s: f64) -> f64 {
     cores.map_or(requests_per_s * 1e-6, |it| it.value)
 }

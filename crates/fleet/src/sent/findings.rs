@@ -71,7 +71,7 @@ pub const FINDINGS: Table = Table {
     ],
 };
 
-/// Maximum number of findings in a report; those with the most requests are kept.
+/// Maximum number of findings in a report. If there are more, the findings with the most requests are kept.
 const MOST: usize = 2_000;
 
 /// A client that a switch had moved to a server's socket and that uses TCP again.

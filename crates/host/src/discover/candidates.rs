@@ -1,4 +1,4 @@
-//! The usual paths of sockets, for finding sockets on which no process listens any more.
+//! The usual paths of sockets. They are used to find sockets on which no process listens any more.
 //!
 //! Contains data, and inspects the file system once for each path.
 
@@ -57,7 +57,7 @@ fn postgres_in(folder: &str) -> Vec<PathBuf> {
     paths
 }
 
-/// Whether a socket exists at this path on which no process in any namespace listens.
+/// Whether there is a socket at this path, but no process in any namespace listens on the socket.
 fn is_deserted(path: &Path, networks: &Networks) -> bool {
     let Ok(Some(found)) = read::look_at_link(path) else {
         return false;

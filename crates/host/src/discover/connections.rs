@@ -52,7 +52,7 @@ pub(crate) fn others(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> Ve
 pub(crate) fn clients(servers: &[Server], peers: &[Peers], ends: &Ends<'_>) -> Vec<Client> {
     let mut clients = Vec::new();
     for (server_idx, (server, (direct, _))) in servers.iter().zip(peers).enumerate() {
-        // A server's connections to itself cost no other program any time.
+        // A server's connections to itself are left out: they take no time from other programs.
         for peer in { direct.iter() }.filter(|it| !it.is_of(server.process.pid)) {
             let client = Client { peer: peer.clone(), server_idx, via: None };
             let beyond = through(&client, ends);

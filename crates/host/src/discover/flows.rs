@@ -1,7 +1,7 @@
 //! Assigns the counts of `eyes` to services: which client sends requests to which server over which transport.
 //!
-//! A worker counts as its leader. If a process has ended, it counts as its parent if both have the same name. Otherwise
-//! it is listed under the name that the kernel noted.
+//! A worker counts as its leader. A process that has ended counts as its parent if the two have the same name. If not,
+//! the process is listed under the name that the kernel noted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;

@@ -72,8 +72,8 @@ impl Glimpses {
     /// Inspects the connections once.
     ///
     /// # Cost
-    /// A netlink dump per address family and network namespace of the inspected processes, and a `readlink` per file
-    /// that they have open.
+    /// A netlink dump per address family and network namespace of the inspected processes, and a `readlink` per open
+    /// file of these processes.
     pub fn look(&mut self) {
         if self.members.is_empty() || self.all.len() >= MOST_GLIMPSES {
             return;

@@ -65,7 +65,8 @@ pub(crate) fn attribute(
     }
     { open.into_iter() }
         .map(|(endpoint, uid, best, mut fitting)| {
-            // A server that already has a port and a socket fits no better than any other program of its user.
+            // If only the user fits, servers that already have a port and a socket are left out: they are no more
+            // likely to own the socket than any other program of the user.
             fitting.retain(|idx| best.is_some() || !has_both(&servers[*idx]));
             let is_open = best.is_none() && !fitting.is_empty();
             let own_web = { web.iter() }.filter(|it| is_open && uid == Some(it.uid));

@@ -1,6 +1,6 @@
 //! Lists the paths of all Unix sockets on which a program listens, in every network namespace, as `ss -xl` does.
 //!
-//! Queries only the kernel and connects to nothing. Called if a socket is missing.
+//! Queries only the kernel, and opens no connection. Called if a socket is missing.
 
 use std::path::{Path, PathBuf};
 
@@ -10,7 +10,7 @@ use crate::discover::process::{Process, process};
 use crate::discover::sock_diag::UnixName;
 use crate::entrance;
 
-/// The paths of listening sockets, as the processes that bound them gave them.
+/// The paths of listening sockets, exactly as the processes passed them to bind(2).
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ListenedPaths {
     paths: Vec<(PathBuf, Vec<Process>)>,

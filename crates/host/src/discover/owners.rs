@@ -70,9 +70,9 @@ impl Owners {
     }
 }
 
-/// Whether looptax has the right to follow the file links of other users' processes (`CAP_SYS_PTRACE`). If it has this
-/// right and a process still denies access, the process has ended in the meantime, or it belongs to the machine and is
-/// specially protected.
+/// Whether looptax has the right to follow the file links of other users' processes (`CAP_SYS_PTRACE`). If looptax has
+/// this right and a process still denies access, the process has ended in the meantime, or it is a specially protected
+/// process of the machine.
 ///
 /// # Source
 /// capabilities(7); `proc_pid_status(5)`, `CapEff`.

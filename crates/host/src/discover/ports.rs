@@ -15,7 +15,7 @@ use std::ops::RangeInclusive;
 use crate::discover::once::own_sockets;
 use crate::kernel;
 
-/// How many of a client's ports are held towards one server address.
+/// How many of a client's ports are held by closed connections to one server address.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PortsHeld {
     pub server: SocketAddr,
@@ -36,7 +36,8 @@ impl PortsHeld {
     }
 }
 
-/// Returns the server address towards which most ports are held, with their number; `None` if no port is held.
+/// Returns the server address for which closed connections hold the most ports, with the number of these ports; `None`
+/// if no port is held.
 ///
 /// # Cost
 /// A netlink dump per address family.

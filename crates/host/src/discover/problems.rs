@@ -166,7 +166,8 @@ fn faults(server_idx: usize, server: &Server) -> Vec<Problem> {
     found
 }
 
-/// More closed connections than this in a minute are not an accident: a program opens a connection for each page.
+/// If at least this many connections were closed within a minute, that is not a coincidence: a program opens a
+/// connection for each page.
 const MANY_CLOSED: usize = 30;
 
 fn short_lived(others: &[OtherConnections]) -> impl Iterator<Item = Problem> {

@@ -1,5 +1,5 @@
-//! Determines which connections within this machine to database servers are encrypted, from the first five bytes of
-//! each send of the servers. Programs in the kernel pass these bytes to looptax.
+//! Determines which connections within this machine to database servers are encrypted. Each time a server sends data,
+//! programs in the kernel pass the first five bytes to looptax.
 //!
 //! Called by `find`, while it observes the machine. Only the type, version and length of a TLS record are read.
 

@@ -143,9 +143,9 @@ impl Server {
         endpoints.filter(|it| it.known == HowKnown::Seen)
     }
 
-    /// Returns the most certain of the server's sockets that have a path, and how this socket is known. If several
-    /// sockets are equally certain, a socket whose name fits this port is preferred, because a socket with another name
-    /// may be meant for commands.
+    /// Returns the most certain of the server's sockets that have a path, and how this socket is known. Of several
+    /// equally certain sockets, returns the socket whose name fits this port: a socket with another name may be meant
+    /// for commands.
     pub fn socket(&self, port: u16) -> Option<(&Path, HowKnown)> {
         let paths = || {
             self.endpoints.iter().filter_map(|it| match &it.place {
@@ -181,8 +181,8 @@ pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owner
     let mut versions = Versions::new();
     named
         .iter()
-        // A worker of PostgreSQL or a saving Redis is not a separate server. A process that uWSGI's emperor has started
-        // is a separate server if it has its own sockets.
+        // Neither a worker of PostgreSQL nor the process with which Redis saves its data is a separate server. A
+        // process that uWSGI's emperor has started is a separate server if it has its own sockets.
         .filter(|(kind, process)| {
             !named.iter().any(|(other, parent)| {
                 other == kind && parent.pid == process.parent && sockets_of(process).is_subset(&sockets_of(parent))
@@ -339,8 +339,8 @@ pub(crate) fn is_socket(found: &Stat) -> bool {
     FileType::from_raw_mode(found.st_mode) == FileType::Socket
 }
 
-/// Describes the file at `path` as `process` sees it, compared with the file to which its socket was bound. A relative
-/// path starts at the working folder of the process.
+/// Describes the file at `path`, as `process` sees this path, compared with the file to which the socket was bound. A
+/// relative path starts at the working folder of the process.
 fn file_at(process: &Process, path: &Path, bound: Option<FileId>) -> SocketFile {
     match process.view().and_then(|it| it.look_at_link(path)) {
         Ok(Some(found)) if is_socket(&found) && is_file(&found, bound) => present(&found),

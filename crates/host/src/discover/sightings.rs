@@ -1,4 +1,4 @@
-//! Lists the connections of one server; this is cheap enough for many times a second.
+//! Lists the connections of one server. This is cheap enough to be done many times a second.
 //!
 //! A survey misses a connection that a page opens and closes within milliseconds. To find such a connection, a caller
 //! uses this module repeatedly.
@@ -27,8 +27,7 @@ impl Outlook {
         Self { members: members.chain([server.process.clone()]).collect(), server: server.clone() }
     }
 
-    /// Returns the server's present connections: the open ones, and over TCP also those that were closed in the last
-    /// minute.
+    /// Returns the server's open connections, and over TCP also the connections that were closed in the last minute.
     ///
     /// # Cost
     /// A netlink dump per address family and network namespace; no process is inspected.

@@ -301,7 +301,8 @@ fn unix_name(name: &unix::nlas::UnixDiagName) -> UnixName {
     }
 }
 
-/// Returns inode and device of a socket's file. The library does not export these two numbers, but can write them out.
+/// Returns inode and device of a socket's file. The library does not export these two numbers, so they are read from
+/// the bytes that the library writes for the file.
 fn file_id(vfs: &unix::nlas::Vfs) -> Option<FileId> {
     let mut bytes = [0; 8];
     if vfs.buffer_len() != bytes.len() {

@@ -1,5 +1,5 @@
-//! Builds the graph of services and the links between them: the requests on this machine, in which workers are combined
-//! into services.
+//! Builds the graph of services and the links between them. The links are the requests on this machine; workers are
+//! combined into services.
 //!
 //! A service is a server, a web server or proxy, or a program that sends requests to one of them. The code that shows
 //! the graph searches the graph for chains.
@@ -206,7 +206,7 @@ impl<'a> Draft<'a> {
         link.n_passing += usize::try_from(n_gone).unwrap_or(usize::MAX).max(n_least);
     }
 
-    /// Adds a connection to a server that a glimpse saw and that is closed now.
+    /// Adds a connection that a glimpse saw and that is closed now; the connection led to a server.
     fn pass(&mut self, glimpse: &Glimpse, servers: &[Server]) {
         let is_asked = |it: &Server| it.endpoints.iter().any(|at| glimpse.arrival.is_at(at));
         let Some(server) = servers.iter().position(is_asked) else {

@@ -39,7 +39,8 @@ const PROXIES: [&str; 12] = [
     "twemproxy",
 ];
 
-/// Servers that run an application behind a web server, by the script or module with which they are started.
+/// Servers that run an application behind a web server. They are recognised by the script or module with which they
+/// were started.
 const APPLICATION_SERVERS: [&str; 8] =
     ["gunicorn", "uvicorn", "hypercorn", "daphne", "waitress-serve", "waitress", "puma", "unicorn"];
 
@@ -61,8 +62,8 @@ pub fn known_as(process: &Process) -> String {
     application_server(process).map_or_else(|| process.program_name(), str::to_owned)
 }
 
-/// Whether all server addresses that a process uses are in its own files, or in the files of the pages that it runs,
-/// and none is in its environment.
+/// Whether a process uses only server addresses from files (its own files, or the files of the pages that it runs), and
+/// no server address from its environment.
 pub fn asks_by_its_files(process: &Process) -> bool {
     let program = process.program_name();
     let kind = Kind::of_program(&program).or_else(|| Kind::of_program(&process.name));
@@ -70,8 +71,8 @@ pub fn asks_by_its_files(process: &Process) -> bool {
     is_between || kind.is_some_and(|it| it.is_pooler() || it == Kind::PhpFpm)
 }
 
-/// Returns the application server that a process is, according to the script or module with which it was started, such
-/// as `gunicorn`.
+/// Returns the name of the application server that runs in a process, such as `gunicorn`, according to the script or
+/// module with which the process was started.
 pub(crate) fn application_server(process: &Process) -> Option<&'static str> {
     let program = process.program_name();
     if let Some(name) = named(&program).or_else(|| named(&process.name)) {

@@ -1,5 +1,5 @@
-//! Reads the bytes that chosen connections send and receive, for `watch -w`, and the first five bytes of each send, for
-//! `find`.
+//! For `watch -w`, reads the bytes that chosen connections send and receive; for `find`, reads the first five bytes of
+//! each send.
 //!
 //! Programs in the kernel (`kernel/bytes.bpf.c`) observe one end of each connection. They pass on the data, in order,
 //! through a ring buffer that this process reads. Only this process's descriptors hold the programs. Therefore, when
@@ -150,7 +150,7 @@ impl Loaded {
     /// Loads the programs for the chosen connections.
     ///
     /// # Errors
-    /// The reason why it is not possible: rights, the kernel's age, its lockdown, the processor.
+    /// The reason why the programs cannot be loaded: rights, the kernel's age, the kernel's lockdown, or the processor.
     pub fn new(chosen: &Chosen) -> Result<Self, Refused> {
         let mut loaded = Self::without_connections()?;
         loaded.choose(chosen)?;

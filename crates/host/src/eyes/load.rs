@@ -12,7 +12,7 @@ use crate::kernel;
 /// Loads an object into the kernel: the program that lists existing sockets, and the programs for tracepoints.
 ///
 /// # Errors
-/// The reason why it is not possible: rights, the kernel's age, its lockdown.
+/// The reason why the programs cannot be loaded: rights, the kernel's age, or the kernel's lockdown.
 pub(super) fn admitted<'a>(
     object: &[u8],
     tracepoints: impl IntoIterator<Item = (&'a str, &'a str)>,

@@ -184,7 +184,7 @@ impl Loaded {
     /// Loads the programs into the kernel.
     ///
     /// # Errors
-    /// The reason why it is not possible: rights, the kernel's age, its lockdown.
+    /// The reason why the programs cannot be loaded: rights, the kernel's age, or the kernel's lockdown.
     pub fn new(reach: Reach) -> Result<Self, Refused> {
         let programs = load::admitted(PROGRAMS, reach.tracepoints())?;
         Ok(Self { programs, reach })

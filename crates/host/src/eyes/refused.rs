@@ -68,7 +68,7 @@ pub(super) fn of_program(error: &ProgramError) -> Refused {
     }
 }
 
-/// Determines the reason from the error of the system call, if the error's causes contain one.
+/// Determines the reason from the system call's error, if the causes of `error` contain such an error.
 fn of_cause(error: &(dyn std::error::Error + 'static)) -> Option<Refused> {
     let mut causes = std::iter::successors(Some(error), |it| it.source());
     let kernel = causes.find_map(|it| it.downcast_ref::<io::Error>())?;

@@ -1,5 +1,5 @@
 //! Runs the program of a process a second time, with other arguments. Starts the program as the process's owner, reads
-//! its output within limits, and ends the program with all processes that it started.
+//! its output within limits, and ends the program together with all processes that it started.
 
 use std::ffi::{CString, OsStr, OsString};
 use std::io;
@@ -198,7 +198,7 @@ fn is_seccomp_s(error: &io::Error) -> bool {
 fn start(child: Child, within: Duration) -> io::Result<Started> {
     let child = Arc::new(child);
     let command = |teller: OwnedFd| {
-        // The path is not used: the child executes a descriptor before the path would be looked up.
+        // This path is not used: the child executes a descriptor before it would look up the path.
         let mut command = Command::new("/proc/self/exe");
         { command.stdin(Stdio::null()).stdout(Stdio::piped()) }.stderr(Stdio::piped());
         let become_program = move || {

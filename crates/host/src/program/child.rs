@@ -114,8 +114,8 @@ impl Child {
         self.enter_folder()?;
         // The signal is set after the change of user, because the change resets it.
         rustix::process::set_parent_process_death_signal(Some(Signal::KILL))?;
-        // If the parent ended before this call, the child gets no signal. In addition, the parent could not answer the
-        // calls of a confined child.
+        // If the parent ended before this call, the child gets no signal. No process would then answer the calls of a
+        // confined child.
         if rustix::process::getppid() != Some(self.parent) {
             return Err(io::Error::from_raw_os_error(libc::ESRCH));
         }
@@ -152,7 +152,8 @@ impl Child {
     }
 }
 
-/// Removes all capabilities from the bounding set. Returns whether executing a program can no longer gain a capability.
+/// Removes all capabilities from the bounding set. Returns whether it is now impossible to gain a capability by
+/// executing a program.
 fn drop_bounding_set() -> bool {
     for capability in 0..MOST_CAPABILITIES {
         // SAFETY: the call gets only numbers.

@@ -4,8 +4,9 @@
 //! A program gets no more rights than the owner of the process has. It does not get looptax's capabilities, terminal,
 //! descriptors or environment. When its time is over, the program is ended together with its process group. A program
 //! that root runs is also supervised (`supervise`): it cannot read files that users other than root can change, and it
-//! changes nothing on the machine. Programs that looptax starts for itself are checked by [`trusted_program`]. Called
-//! by the rooms that get information from web servers and start servers; knows no program by name.
+//! changes nothing on the machine. Programs that looptax starts for itself are checked by [`trusted_program`]. Callers:
+//! the modules that get information from web servers, and the modules that start servers. This module knows no program
+//! by name.
 
 mod ask;
 mod child;

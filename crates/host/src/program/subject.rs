@@ -149,8 +149,8 @@ fn program(pid: u32, folder: &OwnedFd, uid: u32) -> Result<Program, ProgramError
     let path = path.strip_suffix(REMOVED.as_bytes()).filter(|_| stat.st_nlink == 0).unwrap_or(&path);
     let path = PathBuf::from(OsStr::from_bytes(path));
     if stat.st_nlink == 0 {
-        // An upgrade has replaced the file. The owner of the process would now start the new file, so looptax uses it,
-        // provided that only root can have put it at this path.
+        // An upgrade has replaced the program's file. The owner of the process would now start the new file. looptax
+        // uses the new file, too, provided that only root can have put it at this path.
         return match trust::open_program(&path) {
             Ok(held) => Ok(Program { fd: held.fd, path }),
             Err(Refused::Distrust(why)) => Err(ProgramError::Replaced { pid, path, why: Some(why) }),

@@ -132,12 +132,13 @@ impl Judged {
         if mode & OTHERS_WRITE != 0 && !is_kept && is_open {
             return Ok(Some(Why::Everybody));
         }
-        // If there is an access list, these bits show the largest set of rights that its users and groups may have.
+        // If the file has an access list, these bits show the largest set of rights that the users and groups in the
+        // list may have.
         if mode & GROUP_WRITES != 0 && !is_kept && is_open && (stat.st_gid != 0 || has_access_list(fd)) {
             return Ok(Some(Why::Group(stat.st_gid)));
         }
         // On file systems in memory, the mount option `nosuid` is accepted: these file systems belong to the kernel,
-        // and only root can mount one in a place that looptax sees.
+        // and only root can mount such a file system in a place that looptax sees.
         let flags = { rustix::fs::fstatvfs(fd) }.map_or(StatVfsMountFlags::empty(), |it| it.f_flag);
         if flags.contains(StatVfsMountFlags::NOSUID) && !is_kernel_s(fd)? {
             return Ok(Some(Why::Mount));

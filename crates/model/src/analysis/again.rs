@@ -1,5 +1,5 @@
-//! Judges a whole record again. The summary in the file is never shown; a sentence reports each verdict that differs
-//! from it.
+//! Judges a whole record again. The summary in the file is never shown. If a verdict in this summary differs from the
+//! new verdict, a sentence reports the difference.
 //!
 //! The file may come from an untrusted person, and its summary may not follow from its counts. All code that reads a
 //! record calls this file.

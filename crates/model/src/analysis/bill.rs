@@ -1,4 +1,4 @@
-//! The bill: each arm is compared with another arm, and the bill lists the time and CPU time that the arm adds.
+//! The bill: for each arm except the root, the time and the CPU time that the arm adds to another arm.
 //!
 //! Called by `judging`; METHOD.md, "The bill", has the formula.
 
@@ -55,8 +55,8 @@ pub(crate) fn bill_for(raw: &Raw, names: &[String], connections: u32, alpha: f64
     Some(Bill { root: root.name().to_owned(), root_time_us: time(&alone), root_cpu_us: cpu(&alone), steps })
 }
 
-/// Returns each arm with the arm to which it adds its cost, which comes earlier in the list; the root is paired with
-/// itself.
+/// Returns each arm, paired with the arm to which it adds its cost. This other arm always comes earlier in the list.
+/// The root is paired with itself.
 fn in_order(arms: &[Arm]) -> Option<Vec<(Arm, Arm)>> {
     let above = |arm: Arm| {
         let mut ancestors = std::iter::successors(parent(arm), |it| parent(*it));
@@ -78,7 +78,8 @@ fn in_order(arms: &[Arm]) -> Option<Vec<(Arm, Arm)>> {
     Some(order)
 }
 
-/// Computes what remains of an arm's directly measured difference from the root after the arm's steps are subtracted.
+/// Computes the directly measured difference between an arm and the root, minus the sum of the steps from the root to
+/// the arm.
 fn left_over(before: &[BillStep], over: &str, own: &Figure, in_all: &Figure) -> Option<f64> {
     let mut sum = own.known()?.value;
     let mut at = before.iter().find(|step| step.arm == over)?;

@@ -1,5 +1,5 @@
-//! Turns the raw epochs of a record into estimates, verdicts, the bill, the ranking of remedies and the differences of
-//! two runs, and compares published claims with measurements.
+//! Computes results from the raw epochs of a record: estimates, verdicts, the bill, the ranking of remedies, and the
+//! differences of two runs. Also compares published claims with measurements.
 //!
 //! Pure: no I/O, no clock. The live run and `show` both go from the record's counts through [`judged`], so both give
 //! the same digits. The formulas of the metrics are in [`crate::stats`].

@@ -123,8 +123,8 @@ fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
     })
 }
 
-/// Returns the verdict by the same rules as for a pair: if it depends on disturbed epochs, it is inconclusive. The two
-/// comparisons did not run in turns, so disturbances do not cancel.
+/// Returns the verdict by the same rules as for a pair: a verdict that depends on disturbed epochs is inconclusive. The
+/// two comparisons did not run in turns, so disturbances do not cancel.
 fn verdict(before: &Comparison, after: &Comparison, gained: Option<&Gained>) -> record::Verdict {
     let mut taxes = [before, after].into_iter().flat_map(|it| &it.tax);
     if taxes.any(|tax| tax.verdict == record::Verdict::Invalid) {

@@ -33,8 +33,8 @@ pub(crate) fn complete(comparison: &mut record::Comparison) {
 fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     let sampled: Vec<&Epoch> = why.epochs.iter().map(|it| &it.raw).collect();
     let found = share_without_sampler(&sampled, own);
-    // If only code of programs is sampled, the samples do not include the sampler's own CPU time, which it uses in the
-    // kernel.
+    // The sampler uses its own CPU time in the kernel. If only code of programs is sampled, the samples do not include
+    // this time.
     let share = found.filter(|_| why.sampling.sees_kernel);
     let requests = requests_of(&sampled);
     let unit_us = sample_us(why);
@@ -158,7 +158,7 @@ fn row(name: &str, amounts: &Amounts, requests: &Amounts) -> (WhyRow, Option<f64
     row_of(name, amounts, requests, 0.0)
 }
 
-/// Makes a row whose amounts are sums of samples of `unit` each.
+/// Makes a row. Each amount is a sum of samples, and one sample counts as `unit`.
 fn row_of(name: &str, amounts: &Amounts, requests: &Amounts, unit: f64) -> (WhyRow, Option<f64>) {
     let enough = |it: Estimate| {
         if it.n < LEAST_EPOCHS { Estimate::without_interval(it.value, it.n) } else { it }
@@ -217,10 +217,10 @@ fn idle(epochs: &[&Epoch]) -> Option<WhyRow> {
     Some(row("neither end on a core", &idle_us, &requests_of(epochs)).0)
 }
 
-/// Returns the share of a request's CPU time that does not belong to the sampler, for both arms together. It is
-/// computed from epochs with and without the sampler, which took turns. An interruption by the sampler costs the same
-/// whatever it interrupts, and each interruption is a sample, so the sampler's cost is spread over the layers in
-/// proportion to their size.
+/// Returns the share of a request's CPU time that does not belong to the sampler, for both arms together. The share is
+/// computed from epochs with the sampler and epochs without it, in turns. Each interruption by the sampler costs the
+/// same, whatever the sampler interrupts, and each interruption is a sample. Therefore the sampler's cost is spread
+/// over the layers in proportion to their size.
 fn share_without_sampler(sampled: &[&Epoch], own: &[&Epoch]) -> Option<Estimate> {
     let [with, without] = [sampled, own].map(|epochs| -> Option<Estimate> {
         let both = |[base, other]: Amounts| -> Vec<f64> {

@@ -140,7 +140,7 @@ impl Address {
         Parts::of_keywords(parameters).address()
     }
 
-    /// Reads an address to which looptax can log in. The URL of a page is refused like an unknown scheme.
+    /// Reads an address to which looptax can log in. Refuses the URL of a page in the same way as an unknown scheme.
     ///
     /// # Errors
     /// See [`AddressError`].
@@ -355,8 +355,8 @@ pub fn is_address(text: &str) -> bool {
     text.contains("://") || keywords(text).is_some()
 }
 
-/// Returns the query without the parameters for socket and login that looptax reads; `MongoDB`'s drivers do not read
-/// these parameters from a query.
+/// Returns the query without the parameters that looptax reads for the socket and the login; `MongoDB`'s drivers do not
+/// read these parameters from a query.
 fn options_of(query: Query<'_>) -> Option<Secret> {
     let is_option = |name: &str| !EVERYWHERE.contains(&name) && !SOCKETS.contains(&name);
     let pairs = query.pairs().filter(|pair| is_option(&pair.name()));

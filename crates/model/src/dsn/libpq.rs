@@ -130,7 +130,7 @@ impl Condition {
     }
 
     /// Checks whether the value of `require_auth` accepts this login method of libpq, which may be `none`. The value
-    /// lists either the accepted methods, or the refused methods, each with a `!`.
+    /// lists either the accepted methods (`a,b`) or the refused methods (`!a,!b`).
     pub fn admits_method(&self, method: &str) -> bool {
         let mut listed = self.value.split(',');
         let is_negated = self.value.starts_with('!');

@@ -22,7 +22,7 @@ pub fn masked(text: &str) -> String {
 
 /// Returns the ranges of the secrets in a text. In a URL or a Go DSN, the secret is the part after the user's name. In
 /// a query, a keyword string or a list, a secret is the value of a `name=value` whose name belongs to a secret. The
-/// ranges are in order, do not overlap, count bytes, and begin and end at ASCII characters.
+/// ranges are in order and do not overlap. Their ends are byte positions, at ASCII characters.
 pub fn secrets_in(text: &str) -> Vec<Range<usize>> {
     let mut found: Vec<Range<usize>> = in_login(text).into_iter().collect();
     found.extend(in_values(text));

@@ -4,7 +4,7 @@ use percent_encoding::percent_decode_str;
 
 use crate::dsn::secret_names::{is_key, is_secret};
 
-/// The query of a URL, or of a connection string that has one.
+/// The query of a URL or of a connection string.
 #[derive(Debug, Clone, Copy)]
 pub struct Query<'a>(&'a str);
 

@@ -1,8 +1,8 @@
 //! Failures: the error, its cause, the next step, and whether the error makes a measurement invalid.
 //!
 //! Each crate or module has its own error type, and describes through [`Explain`] what a person can do about each
-//! error. [`Failure`] can hold any of these errors, and carries it to the code that prints it; the code in between
-//! neither inspects the error nor knows its type.
+//! error. [`Failure`] can hold any of these errors, and carries the error to the code that prints it; the code in
+//! between neither inspects the error nor knows its type.
 
 mod nearest;
 

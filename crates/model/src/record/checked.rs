@@ -164,7 +164,7 @@ pub struct Change {
     pub restart: String,
     /// Mistakes that people often make with this change.
     pub traps: Vec<String>,
-    /// Whether a test or a source shows that this change is right; `false` if it is only generally known.
+    /// Whether a test or a source shows that this change is right; `false` if this is only general knowledge.
     pub is_read: bool,
 }
 

@@ -119,9 +119,9 @@ codes! {
         AccountDiffers,
         /// The client gets another account over the socket, with more rights than the account over TCP.
         AccountGetsMore,
-        /// An account can log in over TCP, but none over the socket.
+        /// An account can log in over TCP, but no account can log in over the socket.
         AccountMissing,
-        /// An account can log in over the socket, but none over TCP.
+        /// An account can log in over the socket, but no account can log in over TCP.
         AccountSocketOnly,
         /// The login fails over both transports, so nothing is known about the account.
         AccountUnknown,
@@ -238,7 +238,7 @@ codes! {
         SocketAtOtherPath,
         /// The cost of a request over TCP was measured, but gave no usable figure.
         CostNotMeasured,
-        /// A process like those that a switch moved uses TCP again.
+        /// A process uses TCP again, although a switch moved processes like this one to the socket.
         FellBack,
         /// The requests of some processes were not counted, because looptax reached its limit of processes.
         HopsLost,
@@ -284,7 +284,7 @@ codes! {
         PageAsBefore,
         /// The page is not as it was before.
         PageDiffers,
-        /// The number of requests for the page that failed during the switch.
+        /// How many requests for the page failed during the switch.
         PageVisited,
         /// The user stopped the switch.
         Stopped,

@@ -30,7 +30,7 @@ pub struct Contribution {
     pub machine: ContributedMachine,
     /// The machine's results, in the order in which they were measured.
     pub results: Vec<ContributedResult>,
-    /// SHA-256, in hexadecimal, of this object as one line of JSON in which this field is empty.
+    /// SHA-256, in hexadecimal, of this object, written as one line of JSON with this field empty.
     pub sha256: String,
 }
 

@@ -54,8 +54,8 @@ pub struct DiffLayers {
     /// The arm whose time is subtracted; `None` if the figures are the arm's own time.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub over: Option<String>,
-    /// The layers that occur in at least one of the runs, then their sum, and the time by the kernel's clocks without
-    /// the sampler.
+    /// The layers that occur in at least one of the runs, then their sum, and then the time that the kernel's clocks
+    /// measured without the sampler.
     pub rows: Vec<DiffLayer>,
 }
 

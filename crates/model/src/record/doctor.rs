@@ -51,7 +51,7 @@ pub enum DoctorAnswer {
     Failed,
     /// None of the checks gave a result.
     Unanswered,
-    /// The machine was busy during the checks, so they show nothing about it.
+    /// The machine was busy during the checks, so the checks show nothing about the machine.
     Busy,
     /// No check failed, but at least one check gave no result.
     SomeOpen,

@@ -53,7 +53,7 @@ pub enum Figure {
     Missing(Missing),
 }
 
-/// Deserializes both forms through one struct, so that an error names the field that contains it.
+/// Deserializes both forms through one struct, so that the message of an error names the faulty field.
 #[derive(Deserialize)]
 struct Either {
     #[serde(default, deserialize_with = "Real::read")]

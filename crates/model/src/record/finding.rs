@@ -1,5 +1,5 @@
-//! The connections that `check` finds in the text of a file in a source tree, and the lines that it proposes to write
-//! there.
+//! The connections that `check` finds in the text of a file in a source tree, and the lines that `check` proposes for
+//! this file.
 //!
 //! The crate `looptax-switch` finds the connections, and the crate `looptax-report` prints them. Like every record,
 //! this form holds no password.

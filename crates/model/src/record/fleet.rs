@@ -38,11 +38,13 @@ pub struct Fleet {
     /// CPU time that these requests cost over TCP in addition to their cost over the socket; `null` if too little was
     /// measured.
     pub lost: Option<FleetLost>,
-    /// Kinds of server that no machine measured, sorted by requests, the most first. These kinds are not in `lost`.
+    /// Kinds of server that no machine measured, sorted by requests: the kind with the most requests comes first. These
+    /// kinds are not in `lost`.
     pub not_measured: FleetList<FleetUnmeasured>,
     /// Pairs of a client's program and a kind of server, over all machines, sorted by loss, the largest first.
     pub pairs: FleetList<FleetPair>,
-    /// Clients on single machines, sorted by what a move to the socket saves, the most first.
+    /// Clients on single machines, sorted by what a move to the socket saves; the client with the largest saving comes
+    /// first.
     pub first: FleetList<FleetMove>,
     /// How much CPU time TCP adds to a request, for machines grouped by each condition.
     pub effects: Vec<FleetEffects>,
@@ -173,8 +175,8 @@ pub struct FleetEffects {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_more: u64,
-    /// Probability that groups with equal means differ at least as much as these groups, adjusted for the number of
-    /// conditions (Benjamini and Hochberg).
+    /// Probability that the groups would differ at least as much as they do if their means were equal, adjusted for the
+    /// number of conditions (Benjamini and Hochberg).
     #[serde(default, deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,
@@ -274,7 +276,7 @@ pub struct FleetMovers {
     pub fell_back: FleetList<FleetFallen>,
 }
 
-/// A program and a kind of server on one machine between which the transport changed.
+/// A program and a kind of server on the same machine; the transport between the two has changed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct FleetMover {
     /// The machine's name.
@@ -329,7 +331,7 @@ pub struct FleetHost {
     pub requests_per_s: f64,
     /// Number of cores lost, with the 95 % interval; the kinds in `not_measured` are not included.
     pub cores: Option<Estimate>,
-    /// Kinds of server that no machine measured, sorted by requests, the most first.
+    /// Kinds of server that no machine measured, sorted by requests: the kind with the most requests comes first.
     pub not_measured: Vec<String>,
 }
 

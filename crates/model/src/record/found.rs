@@ -53,7 +53,8 @@ pub struct Found {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
 pub struct CostSource {
-    /// The kind of server for which this cost is used: `mariadb`; `null` for all kinds (the echo server was measured).
+    /// The kind of server for which this cost is used: `mariadb`; `null` if the echo server was measured, because this
+    /// cost is then used for all kinds.
     pub kind: Option<String>,
     /// The kind of pooler, `pgbouncer`, if the measured requests were sent by a pooler to the server; otherwise
     /// `null`.
@@ -73,7 +74,7 @@ pub struct CostSource {
     /// the effect varied too much.
     #[serde(default)]
     pub is_size_uncertain: bool,
-    /// Whether the measurement has no verdict on throughput; its interval is wide.
+    /// Whether the measurement has no verdict on throughput. Its interval is then wide.
     #[serde(default)]
     pub is_undecided: bool,
 }
@@ -226,8 +227,8 @@ pub enum CountedBy {
     #[default]
     Segments,
     /// Programs in the kernel count the requests over both transports, including those on connections that are closed
-    /// again. A client whose requests these counts lack (through a proxy, or at a rewritten address) has no
-    /// `opened_per_s`; its requests are counted by segments.
+    /// again. These counts may lack the requests of a client that connects through a proxy or at a rewritten address.
+    /// In this case the client has no `opened_per_s`, and its requests are counted by segments.
     Kernel,
 }
 
@@ -274,8 +275,8 @@ pub struct FoundClient {
     pub via: Option<String>,
     /// For a client of a pooler: the server that finally gets the pooler's requests: `postgres 456 by unix`.
     pub onward: Option<String>,
-    /// Estimate of the additional CPU time that TCP costs compared with the socket, ms per second, from the cost of a
-    /// request on this machine.
+    /// Estimate of the additional CPU time that TCP costs compared with the socket, ms per second. The estimate is
+    /// computed from the cost of a request on this machine.
     pub cpu_ms_per_s: Option<Figure>,
     /// Indexes in `cost_sources` of the measurements from which `cpu_ms_per_s` was computed.
     #[serde(default, deserialize_with = "Count::read")]

@@ -1,5 +1,5 @@
-//! The tax of a program that runs on the server's core for a part of the time, computed from a record's two
-//! comparisons in the two placements.
+//! The tax of a program that runs on the server's core for a part of the time. The tax is computed from two comparisons
+//! of a record, one for each placement.
 
 use crate::record::{Comparison, Estimate, Figure, Tax};
 use crate::stats::{self, InPlacement};

@@ -41,8 +41,8 @@ pub struct Epoch {
     #[serde(default, deserialize_with = "Core::read")]
     #[schemars(with = "Vec<Option<Core>>")]
     pub server_cores: Vec<Option<u32>>,
-    /// The placement that the client kept by moving with the server's threads; `null` if both ends were pinned, or
-    /// neither. Slices in another placement do not count.
+    /// The placement that the client kept by moving with the server's threads; `null` if both ends were pinned, or if
+    /// neither end was pinned. Slices in another placement do not count.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub follows: Option<Placement>,
     /// The slices, in order of time.

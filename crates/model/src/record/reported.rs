@@ -38,7 +38,7 @@ pub struct Reported {
 pub struct CollectorTables {
     /// The collector's engine and the engine's version.
     pub engine: String,
-    /// The version of the tables before; 0 if there were no tables.
+    /// The version of the tables before the command ran; 0 if there were no tables.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub from_version: u32,

@@ -55,8 +55,8 @@ impl Page {
     /// Parses a URL of this machine.
     ///
     /// # Errors
-    /// The fault of the URL: it is not a URL, its scheme is neither http nor https, it contains an account, or it names
-    /// another machine.
+    /// The fault in the text: it is not a URL, the scheme is neither http nor https, the URL contains an account, or it
+    /// names another machine.
     pub fn parse(text: &str, resolve: Resolve<'_>) -> Result<Self, String> {
         let at = WebPage::parse(text, resolve)?;
         Ok(Self { url: at.url(), method: "GET".to_owned(), headers: Vec::new(), body: Vec::new(), weight: 1, at })
@@ -73,7 +73,8 @@ impl Page {
         &self.at.address
     }
 
-    /// Converts the page for the load engine; its address is added to `addresses` if it is not in the list yet.
+    /// Converts the page for the load engine. Adds the page's address to `addresses` if the list does not contain this
+    /// address yet.
     ///
     /// # Errors
     /// [`WireError::Request`] for a method, target or header that HTTP does not allow.

@@ -1,5 +1,5 @@
-//! Reads the ids of tracepoints from the mounted tracefs, or if it is not mounted, from a private mount that no other
-//! process sees.
+//! Reads the ids of tracepoints from the mounted tracefs. If tracefs is not mounted, reads the ids from a private mount
+//! that no other process sees.
 
 use std::fs::File;
 use std::io::{self, Read as _};

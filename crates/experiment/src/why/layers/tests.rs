@@ -155,7 +155,8 @@ const CALLERS: [(&str, &str); 7] = [
     ("end", "do_syscall_64 < entry_SYSCALL_64_after_hwframe"),
 ];
 
-/// The inner frames of chains (leaf first), the name of their callers, and the expected layer, assigned by hand.
+/// For each case: the inner frames of a chain (leaf first), the name of their callers in `CALLERS`, and the expected
+/// layer, assigned by hand.
 const CHOSEN: &[(&str, &str, &str)] = &[
     ("entry_SYSCALL_64_after_hwframe", "", "system calls"),
     ("fdget", "send", "system calls"),

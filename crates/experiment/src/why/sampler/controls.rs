@@ -1,4 +1,4 @@
-//! Three ioctl calls on an event for which the library has no function. This is the only unsafe code of this room.
+//! Three ioctl calls on an event for which the library has no function. This is the only unsafe code of `why`.
 
 use std::ffi::CString;
 use std::io;

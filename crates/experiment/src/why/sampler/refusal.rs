@@ -8,7 +8,8 @@ use rustix::io::Errno;
 
 const PARANOID: &str = "/proc/sys/kernel/perf_event_paranoid";
 
-/// Whether the kernel does not permit the request; it may still permit a request for less.
+/// Whether the error means that the kernel does not permit the request. The kernel may still permit a request that asks
+/// for less.
 pub(super) fn is_forbidden(error: &io::Error) -> bool {
     let errno = Errno::from_io_error(error);
     matches!(errno, Some(Errno::PERM | Errno::ACCESS))

@@ -67,7 +67,8 @@ struct Seen {
     in_kernel: Vec<Function>,
 }
 
-/// Samples this thread while it spins; `None` if the kernel refuses, in which case the error must explain it.
+/// Samples this thread while it spins. If the kernel refuses, checks that the error explains the refusal, and returns
+/// `None`.
 fn sample_spinning() -> Option<(Sampler, Seen, u64)> {
     let mut sampler = match Sampler::open(PERIOD_NS, &own_cores()) {
         Ok(sampler) => sampler,
@@ -134,7 +135,8 @@ fn a_function_that_spins_has_the_time_that_it_spends() {
     let name = "spin_in_a_function_of_our_own";
     let own = seen.by_function_ns.iter().filter(|(it, _)| it.contains(name));
     let own_ns: u64 = own.map(|(_, weight_ns)| weight_ns).sum();
-    // The function takes half of the samples if the kernel is visible, otherwise nearly all; a quarter is required.
+    // If the kernel is visible, the function has half of the samples; otherwise it has nearly all. The test requires a
+    // quarter.
     assert!(own_ns * 4 > seen.weight_ns, "{:?}", seen.by_function_ns);
     if sampler.sees_kernel() {
         let is_named = |it: &Function| it.name.as_deref().is_some_and(|name| name.contains("zero"));

@@ -21,9 +21,9 @@ impl Abilities {
     /// Returns the features of a version such as `20.3.1`.
     ///
     /// # Source
-    /// ClickHouse's changelog: TTL of tables 19.6, constraints 19.14, `LowCardinality` without a setting 19.1; looptax
-    /// uses these three from the next long-term release on (20.3). Asynchronous inserts: since 21.11, used from 22.3
-    /// on.
+    /// ClickHouse's changelog. TTL of tables exists since 19.6, constraints since 19.14, and `LowCardinality` without a
+    /// setting since 19.1; looptax uses these three features from the next long-term release (20.3) on. Asynchronous
+    /// inserts exist since 21.11; looptax uses them from 22.3 on.
     pub(super) fn of_version(version: &str) -> Self {
         let mut numbers = version.split('.').map(|it| it.parse::<u32>().unwrap_or(0));
         let version = (numbers.next().unwrap_or_default(), numbers.next().unwrap_or_default());
@@ -36,8 +36,8 @@ impl Abilities {
         }
     }
 
-    /// Returns the settings of an insert: it is acknowledged only after the rows are written, even if inserts are
-    /// collected, and its rows may be from all months of a year.
+    /// Returns the settings of an insert. The insert is acknowledged only after its rows are written, even if the
+    /// server collects inserts. The rows may be from all months of a year.
     pub(super) fn insert_settings(self) -> &'static [(&'static str, &'static str)] {
         if self.has_async_insert {
             &[("async_insert", "1"), ("wait_for_async_insert", "1"), ("max_partitions_per_insert_block", "0")]

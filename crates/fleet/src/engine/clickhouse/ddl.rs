@@ -123,8 +123,8 @@ fn ttl(days: u32) -> String {
     format!("received + toIntervalDay({days})")
 }
 
-/// Returns the columns by which rows are sorted and compared. The columns that queries search for come first, then the
-/// table's key.
+/// Returns the columns by which rows are sorted and compared. The columns by which queries select rows come first, then
+/// the table's key.
 fn sorted_by(table: &Table) -> &'static str {
     match table.name {
         "findings" => "at, report_id, n",

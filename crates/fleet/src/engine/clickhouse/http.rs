@@ -147,7 +147,7 @@ impl Http {
 /// # Source
 /// ClickHouse, `src/Common/ErrorCodes.cpp`: `UNKNOWN_TABLE`, `UNKNOWN_DATABASE`; `UNKNOWN_USER`, `WRONG_PASSWORD`,
 /// `REQUIRED_PASSWORD`, `IP_ADDRESS_NOT_ALLOWED`, `AUTHENTICATION_FAILED`; `READONLY`, `DATABASE_ACCESS_DENIED`,
-/// `ACCESS_DENIED`; `CANNOT_PARSE_TEXT` and those of its kind, `TOO_LARGE_STRING_SIZE`, `INCORRECT_DATA`,
+/// `ACCESS_DENIED`; `CANNOT_PARSE_TEXT` and similar codes, `TOO_LARGE_STRING_SIZE`, `INCORRECT_DATA`,
 /// `VIOLATED_CONSTRAINT`.
 fn refusal(code: &str) -> Refusal {
     match code {

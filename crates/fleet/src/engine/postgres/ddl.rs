@@ -20,7 +20,7 @@ pub(super) fn migrations(schema: &str) -> String {
     )
 }
 
-/// Returns the statement that records that the tables now have the current version.
+/// Returns the statement that saves the current version as the version of the tables.
 pub(super) fn reached(schema: &str) -> String {
     format!("INSERT INTO {schema}.{MIGRATIONS} (version) VALUES ({VERSION})")
 }
@@ -62,7 +62,8 @@ pub(super) fn partition_with_rows(schema: &str, table: &Table, month: [&str; 3])
         format!("CREATE TEMP TABLE moving ON COMMIT DROP AS SELECT * FROM {schema}.{name}_other WHERE {of_month}"),
         format!("DELETE FROM {schema}.{name}_other WHERE {of_month}"),
         partition(schema, table, month),
-        // Inserted into the partition and not into the table: the table's trigger is only for reports that arrive.
+        // The rows are inserted into the partition and not into the table, because the table's trigger is only for
+        // reports that arrive.
         format!("INSERT INTO {schema}.{name}_{ending} SELECT * FROM pg_temp.moving"),
     ]
 }

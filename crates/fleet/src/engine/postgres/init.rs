@@ -125,7 +125,7 @@ fn by_month() -> impl Iterator<Item = &'static Table> {
 }
 
 /// Makes the partition of a month, given by the last part of its name, its first day, and the first day of the next
-/// month. Rows of that month in the partition for all other months are moved to it.
+/// month. Rows of that month may already be in the partition for all other months; they are moved to the new partition.
 fn partition(engine: &mut Session, table: &Table, month: [&str; 3]) -> Result<(), FleetError> {
     let schema = engine.schema.clone();
     match engine.execute(&ddl::partition(&schema, table, month)) {

@@ -1,8 +1,8 @@
 //! PostgreSQL from version 13 on, through the project's own client code.
 //!
-//! COPY writes reports into temporary tables of the session; an INSERT then adds to the collector's tables the rows
-//! that they do not have yet. Therefore the sender needs the right to insert, but not the right to read. [`session`]
-//! checks the identity of the server.
+//! COPY writes reports into temporary tables of the session; an INSERT then copies the rows that are new into the
+//! collector's tables. Therefore the sender needs the right to insert, but not the right to read. [`session`] checks
+//! the identity of the server.
 
 mod ddl;
 mod init;
@@ -38,7 +38,7 @@ impl Postgres {
     pub(super) fn open(at: &PostgresAt, access: &Access) -> Result<Self, FleetError> {
         let mut session = Session::open(at, access)?;
         // JIT is off because compiling a plan for each month's partition takes longer than running the views. The
-        // planner optimizes for the whole result, because all rows are fetched, even though in several pieces.
+        // planner optimizes for the whole result, because looptax fetches all rows of a result, in several pieces.
         session
             .execute("SET TimeZone TO 'UTC'; SET jit TO off; SET work_mem TO '64MB'; SET cursor_tuple_fraction TO 1")?;
         Ok(Self { session })

@@ -3,8 +3,8 @@
 /// The maximum number of bytes of a version that are read; no version is longer.
 pub(super) const MOST_VERSION_BYTES: usize = 64;
 
-/// Returns the leading part of a text that can be a version: it starts with a digit, and contains only characters that
-/// occur in versions.
+/// Returns the start of a text, as far as it can be a version: it begins with a digit, and contains only characters
+/// that occur in versions.
 pub(super) fn leading_version(text: &[u8]) -> Option<&str> {
     let is_part = |byte: &u8| byte.is_ascii_alphanumeric() || b".+~-".contains(byte);
     let n_bytes = text.iter().take(MOST_VERSION_BYTES).take_while(|it| is_part(it)).count();

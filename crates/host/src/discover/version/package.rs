@@ -14,7 +14,7 @@ use super::leading::leading_version;
 
 const DPKG: &str = "/var/lib/dpkg";
 const APK: &str = "/lib/apk/db/installed";
-/// The maximum number of bytes read from one file of a package database: the status of 5,000 packages has 6 MB.
+/// The maximum number of bytes read from one file of a package database: the status file for 5,000 packages has 6 MB.
 const MOST_BYTES: u64 = 32 << 20;
 
 /// Returns the version of the package that contains a program's file, without the part that the distribution adds.
@@ -53,7 +53,7 @@ fn of_dpkg(folder: &Path, path: &str) -> Option<String> {
     upstream(version)
 }
 
-/// Returns the version of the package in apk's database that contains the file.
+/// Finds the package that contains the file in apk's database; returns the package's version.
 ///
 /// # Source
 /// apk's database: `P:` is a package's name, `V:` its version, `F:` a folder, `R:` a file in the folder before it.

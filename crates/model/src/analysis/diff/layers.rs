@@ -118,7 +118,8 @@ fn rows(before: &Why, after: &Why, part: Part) -> Vec<DiffLayer> {
     rows
 }
 
-/// Checks whether a layer has too few samples, in both runs together, to call a difference a change.
+/// Checks whether a layer has so few samples that no difference may be called a change. The samples of both runs are
+/// counted together.
 fn is_rare(runs: [&Why; 2], name: &str, part: Part) -> bool {
     let sides = match part {
         Part::Arm(side) => side..side + 1,

@@ -42,8 +42,8 @@ pub(super) fn series(group: &[&WatchedHop]) -> Series {
     Series { mean: around(mean_ns, &shares.collect::<Vec<_>>()), p50: quantile(0.5), p99: quantile(0.99) }
 }
 
-/// Returns the logarithm of a time, in µs. Its interval is as wide as the interval of the mean of `values`, which are
-/// on the same scale.
+/// Returns the logarithm of the time `ns`, which is first converted to µs. The interval is as wide as the interval of
+/// the mean of `values`; the values are on the same scale as the logarithm.
 fn around(ns: f64, values: &[f64]) -> Option<Estimate> {
     let (found, ln_us) = (serial_mean(values, ALPHA)?, (ns / 1e3).ln());
     let half = found.half_width();

@@ -19,8 +19,8 @@ fn epoch(idx: u64, us: [u64; 2]) -> Epoch {
     Epoch { pair: [0, 1], order: "bo".to_owned(), slices: vec![slice(0), slice(1)], ..Epoch::default() }
 }
 
-/// Makes a comparison in which a request takes 10 µs over the baseline and 15 µs over the other arm, and a tenth more
-/// with the sampler. Over both arms, a third of the CPU time is in the first layer.
+/// Makes a comparison in which a request takes 10 µs over the baseline and 15 µs over the other arm. With the sampler,
+/// each request takes a tenth more. Over both arms, a third of the CPU time is in the first layer.
 fn comparison(seen_pct: u64) -> record::Comparison {
     let sampled = |idx: u64| {
         let raw = epoch(idx, [11, 16]);
@@ -157,7 +157,8 @@ fn a_layer_without_a_sample_has_the_spread_of_one() {
     complete(&mut comparison);
     let tcp = &comparison.why[0].rows[1];
     let known = tcp.arms[0].known().unwrap();
-    // One sample of 1 ms over all requests, times the quantile of Student's t with eleven degrees of freedom.
+    // One sample of 1 ms, divided by the number of all requests, times the quantile of Student's t with eleven degrees
+    // of freedom.
     let requests: u64 = (0..12).map(|idx| 1_000 + 10 * idx).sum();
     let expected = 2.201 * 1_000.0 / requests as f64 * 10.0 / 11.0;
     assert!(known.value.abs() < 1e-12, "{known:?}");

@@ -33,7 +33,7 @@ pub struct Facts {
     pub usual_backlog: Option<u32>,
     /// How to lengthen the server's queue of connections.
     pub how_to_raise_the_backlog: &'static str,
-    /// The setting that gives the server a socket, and the necessary steps.
+    /// The setting that makes the server listen on a socket, and the necessary steps.
     pub how_to_add_a_socket: &'static str,
     /// How looptax starts a private server of this kind; `None` if looptax cannot start one.
     pub private: Option<Private>,
@@ -42,7 +42,8 @@ pub struct Facts {
 /// The setting of a pooler that decides whether logins have the same result over a socket and over TCP.
 #[derive(Debug)]
 pub struct LoginSetting {
-    /// The file that the pooler reads if its command line does not name one; empty if the command line must name it.
+    /// The configuration file that the pooler reads if the command line names no file; empty if the command line has
+    /// to name the file.
     pub file: &'static str,
     /// The command-line option that precedes the file; empty if the file is the last argument.
     pub option: &'static str,
