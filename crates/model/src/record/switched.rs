@@ -121,7 +121,7 @@ pub enum FileRemarkCode {
     GitTree,
     /// This user may not create a file in the file's folder.
     FolderClosed,
-    /// A program that is not moved is connected to the port that the server gives up.
+    /// A program that is not moved is connected to the port on which the server will stop listening.
     PortInUse,
     /// The server that reads the file is restarted.
     Restart,
@@ -142,7 +142,7 @@ pub struct SwitchProof {
     pub reload_words: Vec<String>,
     /// The page that looptax requests before and after the switch.
     pub url: Option<String>,
-    /// Whether the new files stay in place if nothing shows whether the switch worked.
+    /// Whether the new files stay in place if looptax cannot see whether the switch worked.
     #[serde(default)]
     pub keeps_unproved: bool,
     /// Time for which looptax waits for connections, in seconds.
