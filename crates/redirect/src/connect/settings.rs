@@ -8,7 +8,7 @@ use crate::sys::socket;
 /// Options that both kinds of sockets have and that programs often set.
 const COMMON: [i32; 5] =
     [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO, libc::SO_LINGER, libc::SO_KEEPALIVE, libc::SO_REUSEADDR];
-/// Options that hardly any program sets; if a program does, the filter sees the call.
+/// Options that hardly any program sets. If a program sets one of them, the filter sees the call.
 const RARE: [i32; 5] = [libc::SO_OOBINLINE, libc::SO_RCVLOWAT, libc::SO_PRIORITY, libc::SO_MARK, libc::SO_DONTROUTE];
 const MAX_COPIED_BYTES: usize = 16;
 /// The bits that show which buffer sizes the program has set explicitly, with the options for these sizes. Source:

@@ -172,7 +172,7 @@ impl Supervisor {
         }
     }
 
-    /// Returns whether a thread may wait with its call, because another thread takes its place.
+    /// Returns whether a thread may wait while it handles a call: only if another thread takes its place.
     pub(crate) fn may_wait(&self) -> bool {
         pool::stand_in(self)
     }
@@ -215,7 +215,7 @@ impl Supervisor {
         }
     }
 
-    /// Returns whether this socket was moved by a call that a signal ended and that the program repeats with this call.
+    /// Returns whether `call` repeats an earlier call that moved this socket and that a signal then ended.
     pub(crate) fn is_repeated(&self, call: &Call, socket: &OwnedFd) -> bool {
         if self.features.has_wait_killable {
             return false;
