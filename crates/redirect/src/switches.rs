@@ -12,7 +12,7 @@ pub struct Switches {
     /// Whether signals may end calls that the supervisor has seen.
     pub no_wait_killable: bool,
     pub no_thread_pidfd: bool,
-    /// Whether to leave unread the information about users in the descriptors of threads.
+    /// Whether to ignore the information about users in the descriptors of threads.
     pub no_pidfd_info: bool,
     /// Whether not to use process numbers that are never reused.
     pub no_pidfs: bool,

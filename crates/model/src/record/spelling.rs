@@ -1,6 +1,6 @@
 //! The result of `looptax dsn`: one connection over the socket, written as each driver expects it.
 //!
-//! A JSON form separate from records of runs: a list of [`Spelling`].
+//! This JSON form is separate from records of runs. It is a list of [`Spelling`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

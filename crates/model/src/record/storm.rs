@@ -87,8 +87,9 @@ pub struct Storm {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub served: u64,
-    /// Number of the served connections that were answered late. Late is more than half a second after the later of two
-    /// moments: the start of the connection attempt, and the moment at which the server ran again.
+    /// Number of the served connections that were answered late. An answer is late if it came more than half a second
+    /// after the later of two moments: the start of the connection attempt, and the moment at which the server ran
+    /// again.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub late: u64,

@@ -187,7 +187,7 @@ pub struct ListedSwitch {
     pub id: String,
     /// Time at which the switch began, RFC 3339.
     pub at: String,
-    /// The application or server that was switched, as the title of the entry.
+    /// The title of the entry: the application or server that was switched.
     pub title: String,
     /// The state of the switch.
     pub standing: SwitchStanding,

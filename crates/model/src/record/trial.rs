@@ -15,7 +15,8 @@ pub struct Trial {
     pub command: String,
     /// How the arms took turns.
     pub design: TrialDesign,
-    /// The pages that looptax requested, as it saw them at the start; if there are many pages, only the first pages.
+    /// The pages that looptax requested, as looptax saw them at the start. If there are many pages, only the first
+    /// pages are listed.
     pub pages: Vec<TrialPage>,
     /// Number of different pages.
     #[serde(deserialize_with = "Count::read")]

@@ -17,7 +17,7 @@ pub struct WatchedDiff {
     pub after: WatchedSpan,
     /// Pairs of client and server that are in both snapshots, the busiest first.
     pub hops: Vec<WatchedChange>,
-    /// Hops that only one of the snapshots has, and other notes, each as a sentence.
+    /// Hops that only one of the snapshots has, and other notes; each of them is a sentence.
     pub notes: Vec<String>,
 }
 

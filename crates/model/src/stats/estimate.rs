@@ -1,7 +1,7 @@
 //! A number with its interval; the statistics return measured figures only in this form.
 //!
-//! The only formula in this file converts a log ratio to a tax. All estimators in `stats` make estimates; the record
-//! and the report read them.
+//! The only formula in this file converts a log ratio to a tax. The estimators in `stats` make the estimates; the
+//! record and the report read the estimates.
 
 /// A point estimate with its interval.
 ///

@@ -58,7 +58,7 @@ impl Times {
         None
     }
 
-    /// Returns the number of recorded times that are below 64 · 2^`octave` ns, which is the start of a bucket; `octave`
+    /// Returns how many of the recorded times are below 64 · 2^`octave` ns, which is the start of a bucket; `octave`
     /// must be at least 4.
     pub fn n_below(&self, octave: u32) -> u64 {
         let n_buckets = PER_OCTAVE * octave.saturating_sub(PER_OCTAVE.ilog2() - 1);

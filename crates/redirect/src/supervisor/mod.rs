@@ -163,8 +163,8 @@ impl Supervisor {
         let status = status(tid).ok();
         match (seen, status) {
             (Kind::Queue, Some(status)) => self.processes.note_queue(status.pid),
-            // With several threads, any of them may have separate groups, and gets the first thread's number when it
-            // executes a program.
+            // In a process with several threads, each thread may have separate groups. A thread that executes a program
+            // gets the first thread's number.
             (Kind::Groups, Some(status)) if status.n_threads == 1 => changes.note_groups(),
             (Kind::Groups | Kind::World, _) => changes.note_other(),
             (Kind::Confinement, _) => changes.note_confinement(filter::is_landlock(call.number)),

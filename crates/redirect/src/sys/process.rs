@@ -210,9 +210,10 @@ pub(crate) fn link(path: &str) -> io::Result<Vec<u8>> {
     Ok(target)
 }
 
-/// The `/proc` file of one of another thread's descriptors, which can be read repeatedly.
+/// The `/proc` file of a descriptor of another thread; the file can be read repeatedly.
 ///
-/// Opening it takes longer than any other step of a connection; the kernel returns the current state at every read.
+/// Opening the file takes longer than any other step of a connection; the kernel returns the current state at every
+/// read.
 #[derive(Debug)]
 pub(crate) struct Descriptor {
     pub(crate) fd: i32,

@@ -37,8 +37,8 @@ impl Table {
         Self { header, rows, steps: &[] }
     }
 
-    /// Sets the steps that make the table narrower. They are applied one after the other until the table fits; if it
-    /// does not fit after the last step, the rows are written as sentences.
+    /// Sets the steps that make the table narrower. The steps are applied one after the other until the table fits. If
+    /// the table does not fit after the last step, the rows are written as sentences.
     pub(super) fn narrowed_by(self, steps: &'static [Step]) -> Self {
         Self { steps, ..self }
     }

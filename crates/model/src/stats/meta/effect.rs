@@ -11,7 +11,7 @@ use crate::stats::distributions::t_critical;
 /// the smallest number of epochs that gives an interval. The weights need the second moment of 1/variance, which exists
 /// only above four degrees of freedom.
 pub const LEAST_FREEDOM: f64 = 5.0;
-/// Largest |value|: a ratio of costs is never e^1000, and the square of the value must stay far below an overflow.
+/// Largest |value|. A ratio of costs is never e^1000, and the square of a value must be far from an overflow.
 const LARGEST_VALUE: f64 = 1e3;
 /// Variances outside this range are not the result of measurements: a standard error of 1e-9 is a ten-millionth of a
 /// percent, and a standard error of 1000 contains no information. With variances in this range, sums over any fleet

@@ -69,8 +69,8 @@ fn paule_mandel(groups: &[&[Effect]]) -> f64 {
 
 /// Finds the τ² at which the restricted likelihood has its maximum.
 ///
-/// Estimand and degenerate input are as for [`paule_mandel`]. The result is the root of the score, which is, up to a
-/// factor:
+/// The estimand, and the results for degenerate input, are those of [`paule_mandel`]. The result is the root of the
+/// score, which is, up to a factor:
 ///
 /// ```text
 /// Σ_groups ( Σ w²·(θ − mean)² − Σ w + Σ w²/Σ w )

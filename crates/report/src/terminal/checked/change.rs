@@ -15,7 +15,7 @@ pub(in crate::terminal) fn wrapped(part: &str, style: Style) -> String {
 /// Returns the lines for copying, which are never broken.
 pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change, style: Style) -> String {
     // If no server listens at the address, these lines are the repair, so the user does not have to repair anything
-    // before.
+    // else first.
     let is_the_mend = answer.points.iter().any(|it| it.code == PointCode::ReachesNothing);
     let when = match answer.verdict {
         SwitchVerdict::WouldNotWork if !is_the_mend => "once that is fixed, ",
