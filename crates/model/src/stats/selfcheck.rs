@@ -17,8 +17,8 @@ const GATE_LEVEL: f64 = 0.01;
 const LEAST_COVERED: usize = 17;
 /// Number of runs of the coverage check for one injected effect.
 pub const COVERAGE_RUNS: usize = 20;
-/// Two slice lengths agree if the interval of the difference between their taxes is at most this number of percentage
-/// points away from zero, in both directions.
+/// Two slice lengths agree if both ends of the interval of the difference between their taxes are at most this number
+/// of percentage points away from zero.
 const SLICE_LENGTH_TOLERANCE: f64 = 2.0;
 /// If the half width of an interval is larger than this, the interval is useless, because it would contain nearly every
 /// effect.
