@@ -28,8 +28,8 @@ type Step = looptax_host::seccomp::bpf::Step<Goal>;
 const SMALL_ARCH: u32 = 0x4000_0028;
 #[cfg(not(target_arch = "aarch64"))]
 const SMALL_ARCH: u32 = 0x4000_0003;
-/// Numbers of the changing calls in that architecture: `chroot`, `setgroups16`, `setgroups`, `pivot_root`, `unshare`,
-/// `setns`.
+/// Numbers of calls that give a thread other groups, another root or other namespaces, in that architecture: `chroot`,
+/// `setgroups16`, `setgroups`, `pivot_root`, `unshare`, `setns`.
 ///
 /// # Source
 /// arch/x86/entry/syscalls/syscall_32.tbl, arch/arm/tools/syscall.tbl.
@@ -134,7 +134,7 @@ pub(crate) enum Kind {
     Groups,
     /// A seccomp filter is installed, or a Landlock domain entered.
     Confinement,
-    /// A call that gives another root or other namespaces; in the other architecture, any of the changing calls.
+    /// A call that gives another root or other namespaces; for 32-bit programs, also a call that gives other groups.
     World,
 }
 

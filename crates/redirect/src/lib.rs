@@ -8,7 +8,7 @@
 //!
 //! [`run`] does all of this; [`OwnThreads`] does it for some threads of the calling process; [`Programs`] does it for a
 //! program that is started repeatedly while [`Steering`] says what is moved; [`probe()`] finds out beforehand what the
-//! kernel allows. The caller passes a plain [`Mapping`]. This room reads `/proc` only for the program's processes,
+//! kernel allows. The caller passes a plain [`Mapping`]. This crate reads `/proc` only for the program's processes,
 //! decides nothing about databases, prints nothing, and needs no root.
 //!
 //! # How it works
@@ -26,9 +26,9 @@
 //!
 //! For a `connect` to a mapped address the supervisor connects a Unix socket with the program's own user, groups and
 //! capabilities, copies the settings that the program had made, and puts the new socket under the program's descriptor
-//! number. Before that, while the exchange can still be undone, the supervisor makes the event queues that watch the
-//! old socket watch the new one. From then on the program has a native socket, and no other process is in its data
-//! path.
+//! number. Before this last step, while the exchange can still be undone, the supervisor finds the event queues that
+//! watch the old socket, and makes them watch the new socket. From then on the program has a native socket, and no
+//! other process is in its data path.
 //!
 //! The new socket's abstract name contains the addresses that the program believes its two ends have, so there is no
 //! table that could be lost or grow. In any case of doubt the program's own `connect` continues over TCP, and the
@@ -41,8 +41,8 @@
 //!   to close the number and open another file; the kernel cannot do both steps atomically.
 //! - `recvfrom` and `sendto` with an address on a moved socket behave as on a Unix socket; stopping them would slow
 //!   down every request.
-//! - A thread that already waits in `poll` on a socket while another thread connects it continues to wait on the old
-//!   socket.
+//! - If a thread already waits in `poll` on a socket when another thread connects this socket, the first thread
+//!   continues to wait on the old socket.
 //! - A copy of a descriptor that was made before `connect` is found only if its number is near.
 //! - `connect` through `io_uring` is not seen, and stays on TCP.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]

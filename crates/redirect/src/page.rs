@@ -125,7 +125,7 @@ impl Page {
         self.slots.iter().filter(|slot| slot.call().is_some())
     }
 
-    /// Counts a moved connection; true if it is the route's first.
+    /// Counts a moved connection; returns true if it is the first moved connection of its route.
     pub(crate) fn count_moved(&self, route_idx: usize) -> bool {
         self.moved[route_idx].fetch_add(1, Ordering::Relaxed) == 0
     }

@@ -21,8 +21,8 @@ use crate::{Features, Mapping};
 const MAX_PROCESSES: usize = 4_096;
 /// Maximum number of processes whose demands are remembered; each process takes a descriptor.
 const MAX_DEMANDS: usize = 64;
-/// An event queue appears in its process shortly after the call that makes it was seen. An inspection at least this
-/// long after that call finds the queue.
+/// A new event queue appears among its process's descriptors shortly after looptax has seen the call that makes the
+/// queue. An inspection at least this long after that call finds the queue.
 const SETTLING_NS: u64 = 10_000_000;
 /// How long the result of an inspection stays valid.
 const FRESH_NS: u64 = 5_000_000_000;
@@ -146,7 +146,8 @@ fn look_for(tid: i32) -> io::Result<Descriptors> {
 /// such a ring. If the kernel does not report this, returns true.
 ///
 /// # Source
-/// `io_uring/fdinfo.c`: `UserFiles:` with a number, and `PollList:` with a line for each.
+/// `io_uring/fdinfo.c`: `UserFiles:` with the number of files, and `PollList:` followed by a line for each wait for
+/// events.
 pub(crate) fn holds_files(tid: i32, ring: i32) -> bool {
     let text = kernel::text(format!("/proc/{tid}/fdinfo/{ring}")).unwrap_or_default();
     let mut after_list = text.lines().skip_while(|line| !line.starts_with("PollList:"));

@@ -112,8 +112,8 @@ impl Steering {
 
     /// Begins a slice: from now on connections are moved if their route's bit is 1.
     ///
-    /// Only one thread calls this, with numbers that never decrease. The same number again changes the moved routes and
-    /// continues the counts.
+    /// Only one thread calls this, with numbers that never decrease. If the number is the same as in the call before,
+    /// the moved routes change, and the counts continue.
     pub fn steer(&self, slice: u32, moved: u32) {
         let place = self.shared.place(slice);
         if place.owner.load(Ordering::Acquire) != owner(slice) {

@@ -5,14 +5,14 @@
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each feature is present or absent, independently of the others")]
 pub struct Switches {
-    /// Whether to omit the whole mechanism, as on a kernel without it.
+    /// Whether to act as if the kernel did not have seccomp user notification.
     pub no_listener: bool,
     /// Whether not to wake the supervisor on the caller's core.
     pub no_sync_wake_up: bool,
     /// Whether signals may end calls that the supervisor has seen.
     pub no_wait_killable: bool,
     pub no_thread_pidfd: bool,
-    /// Whether not to read the information about users in the descriptors of threads.
+    /// Whether to ignore the information about users in the descriptors of threads.
     pub no_pidfd_info: bool,
     /// Whether not to use process numbers that are never reused.
     pub no_pidfs: bool,

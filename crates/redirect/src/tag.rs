@@ -108,7 +108,8 @@ impl Tag {
         Some(Self { peer, own_port })
     }
 
-    /// Returns the address of the program's own end. Its IP address is the peer's, as the kernel would have chosen.
+    /// Returns the address of the program's own end. Its IP address is that of the peer; the kernel would have chosen
+    /// the same address.
     pub(crate) fn own(self) -> SocketAddr {
         SocketAddr::new(self.peer.ip(), self.own_port)
     }

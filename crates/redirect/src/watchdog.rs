@@ -275,8 +275,8 @@ impl Watchdog<'_> {
         }
         if !self.is_supervisor {
             let _ = wait::poll(&[], SIGNAL_SETTLING_MS);
-            // The same signal may be pending for the supervisor, which has not run yet, or the supervisor has seen it
-            // by now.
+            // Perhaps the same signal is pending for the supervisor, which has not run yet, or the supervisor has
+            // already seen the signal.
             let is_waiting = process::has_pending(self.started.supervisor_pid, signal);
             let seen_ns = self.page.signals_ns[signal as usize].load(Ordering::Acquire);
             let has_seen = seen_ns != 0 && wait::monotonic_ns() - seen_ns < SAME_SIGNAL_NS;

@@ -8,8 +8,8 @@ use looptax_model::record::{Client, ClientLike, Target, Workload};
 
 use crate::format::Text;
 
-/// Returns a real client that waits in the same way as `client` on both arms, for a server of this kind; if possible, a
-/// client without further differences.
+/// Returns a real client that waits in the same way as `client` on both arms, for a server of this kind. If possible,
+/// this is a client that does not differ from `client` in another way.
 pub(crate) fn who_waits_alike(kind: &str, client: Client) -> Option<&'static RealClient> {
     let alike = || {
         let all = real_clients().iter().filter(|it| it.talks_to(kind));

@@ -87,7 +87,8 @@ fn why_not(shown: &Shown<'_>) -> String {
     why.unwrap_or_default().replace(GLUE, " ")
 }
 
-/// Returns a name from outside without characters that control a terminal, or that a spreadsheet takes for a formula.
+/// Returns a name from outside without characters that control a terminal, and without characters by which a
+/// spreadsheet recognizes a formula.
 fn harmless(foreign: &str) -> String {
     let clean = TEXT.clean(foreign);
     if clean.starts_with(['=', '+', '-', '@']) { format!("'{clean}") } else { clean }

@@ -44,8 +44,8 @@ pub fn look_by_text(
     Ok(SourceFile { uri: String::new(), encoding, findings })
 }
 
-/// Returns the point that decides what is reported about the connection: a point about the destination, else the first
-/// point.
+/// Returns the point that decides what is reported about the connection: a point about the destination, otherwise the
+/// first point.
 fn deciding(planned: &Planned) -> Option<&Point> {
     let points = &planned.found.checked.points;
     let is_place = |it: &&Point| {

@@ -36,7 +36,7 @@ const LEAST_PAUSE: Duration = Duration::from_millis(3);
 const PAUSE_PER_LOOK: u32 = 4;
 /// How long a page has to differ before the difference counts: while a program restarts, its pages may fail.
 const PAGE_MAY_FAIL: Duration = Duration::from_secs(5);
-/// For this long looptax waits until the application works again after the old files are back.
+/// How long looptax waits until the application works again, after the old files are back.
 const WORKS_AGAIN_WITHIN: Duration = Duration::from_secs(15);
 /// How long looptax waits until the application works again if somebody stops looptax. The time is short, because a
 /// peer that is silent may have been silent before the switch.
@@ -145,8 +145,8 @@ pub struct Undo<'a> {
 /// switch changed something on a server, undoes that change too.
 ///
 /// # Errors
-/// [`SwitchError::Rewritten`] if somebody has changed the switched lines since; every error of writing; every error of
-/// [`fix::undo`].
+/// [`SwitchError::Rewritten`] if somebody has changed the switched lines after the switch; every error of writing;
+/// every error of [`fix::undo`].
 pub fn undo(mut work: Work, order: &Undo<'_>, tell: Tell<'_>) -> Result<(), FixError> {
     let why = "on request";
     if work.fix().is_some() {

@@ -65,8 +65,8 @@ pub(crate) fn uncreate(
     remove_folder(path, created)
 }
 
-/// Finishes the removal of a file that was renamed to `staged`: deletes the file if its contents are those that looptax
-/// wrote, else gives the file its old name back.
+/// Finishes the removal of a file that was renamed to `staged`. If the file's contents are those that looptax wrote,
+/// deletes the file; otherwise gives the file its old name back.
 pub(crate) fn settle(folder: &Folder, name: &OsStr, new: &Digest, staged: &OsStr) -> io::Result<()> {
     let found = folder.read(staged, MOST_BYTES);
     match &found {

@@ -1,6 +1,6 @@
 //! The result of `looptax dsn`: one connection over the socket, written as each driver expects it.
 //!
-//! A JSON form separate from records of runs: a list of [`Spelling`].
+//! This JSON form is separate from records of runs. It is a list of [`Spelling`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub struct Spelling {
     pub place: String,
     /// The text to write; stars stand for a password, which is not shown.
     pub text: String,
-    /// The transport that the driver uses if it gets the given URL.
+    /// The transport that the driver uses with the given URL.
     pub takes_now: Takes,
     /// The transport that the driver uses if the host is `localhost`.
     pub localhost: Takes,
@@ -26,7 +26,7 @@ pub struct Spelling {
     pub traps: Vec<String>,
     /// Reasons why the text does not work for this connection.
     pub cannot: Vec<String>,
-    /// The driver with which looptax tried texts of this form, and which connected; `null` if no driver was tried.
+    /// The driver that connected when looptax tried it with texts of this form; `null` if no driver was tried.
     pub proved: Option<Proved>,
 }
 

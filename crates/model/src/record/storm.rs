@@ -1,7 +1,7 @@
 //! The result of connection storms: how many connections failed over each transport, and how long the last answer
 //! took.
 //!
-//! A part of a record that is separate from its comparisons, because a storm has no epochs and no requests.
+//! This part of a record is separate from the record's comparisons, because a storm has no epochs and no requests.
 
 use crate::stats::range::{Count, Real, SmallCount};
 use schemars::JsonSchema;
@@ -22,7 +22,7 @@ pub struct Storms {
     pub client: String,
     /// The client's name in a sentence: "PHP's mysqlnd".
     pub library: String,
-    /// The program and the versions that were traced to learn how the client connects.
+    /// The program that was traced to learn how the client connects, with the versions of the program.
     pub seen: String,
     /// Time for which the server was stopped, ms; 0 if it was not stopped.
     #[serde(deserialize_with = "Real::read")]
@@ -32,8 +32,8 @@ pub struct Storms {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub rate_per_s: Option<f64>,
-    /// Length of the queues of the socket and of the port, as passed to listen(2); one more connection than this
-    /// number may wait.
+    /// Length of the queues of the socket and of the port, as passed to listen(2). A queue can hold one connection more
+    /// than this number.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub queue: u32,
@@ -87,8 +87,9 @@ pub struct Storm {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub served: u64,
-    /// Number of the served connections that were answered late: more than half a second after the start of the
-    /// connection attempt, or after the server ran again, if that was later.
+    /// Number of the served connections that were answered late. An answer is late if it came more than half a second
+    /// after the later of two moments: the start of the connection attempt, and the moment at which the server ran
+    /// again.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub late: u64,

@@ -148,7 +148,7 @@ pub struct StreamEpoch {
     pub pair: u32,
     /// The name of the pair.
     pub title: String,
-    /// Whether the epoch is part of the warm-up, and does not count.
+    /// Whether the epoch is part of the warm-up; such an epoch does not count.
     pub is_warm_up: bool,
     /// Number of epochs of this pair so far, including this epoch; the epochs of the warm-up have a separate count.
     #[serde(deserialize_with = "Count::read")]

@@ -128,7 +128,7 @@ pub enum FileRemarkCode {
     GitTree,
     /// This user may not create a file in the file's folder.
     FolderClosed,
-    /// A program that is not moved is connected to the port that the server gives up.
+    /// A program that is not moved is connected to the port on which the server will stop listening.
     PortInUse,
     /// The server that reads the file is restarted.
     Restart,
@@ -149,7 +149,7 @@ pub struct SwitchProof {
     pub reload_words: Vec<String>,
     /// The page that looptax requests before and after the switch.
     pub url: Option<String>,
-    /// Whether the new files stay in place if nothing shows whether the switch worked.
+    /// Whether the new files stay in place if looptax cannot see whether the switch worked.
     #[serde(default)]
     pub keeps_unproved: bool,
     /// Time for which looptax waits for connections, in seconds.
@@ -194,7 +194,7 @@ pub struct ListedSwitch {
     pub id: String,
     /// Time at which the switch began, RFC 3339.
     pub at: String,
-    /// The application or server that was switched, as the title of the entry.
+    /// The title of the entry: the application or server that was switched.
     pub title: String,
     /// The state of the switch.
     pub standing: SwitchStanding,

@@ -64,8 +64,8 @@ pub struct Tax {
 }
 
 impl Tax {
-    /// Returns whether the difference is only just certain: the interval of the throughput does not contain zero, but
-    /// the interval of the time per request does.
+    /// Returns whether the difference is only just certain. The interval of the throughput then does not contain zero,
+    /// but the interval of the time per request contains zero.
     pub fn is_just(&self) -> bool {
         let [pct, us] = [&self.throughput_pct, &self.latency_us.mean].map(|it| it.known());
         self.verdict == Verdict::Difference

@@ -15,7 +15,8 @@ pub struct Trial {
     pub command: String,
     /// How the arms took turns.
     pub design: TrialDesign,
-    /// The pages that looptax requested, as it saw them at the start; if there are many pages, only the first pages.
+    /// The pages that looptax requested, as looptax saw them at the start. If there are many pages, only the first
+    /// pages are listed.
     pub pages: Vec<TrialPage>,
     /// Number of different pages.
     #[serde(deserialize_with = "Count::read")]
@@ -26,9 +27,9 @@ pub struct Trial {
     pub load_command: Option<String>,
     /// The servers on this machine to which the application connects.
     pub servers: Vec<TrialServer>,
-    /// If each server was moved separately: the server whose transport differs between the arms, as an index into
-    /// `servers`; the transports of the other servers are drawn again in each epoch. `null` if all servers were moved
-    /// together.
+    /// The server whose transport differs between the arms, as an index into `servers`, if each server was moved
+    /// separately. The transports of the other servers are chosen at random for each epoch. `null` if all servers were
+    /// moved together.
     #[serde(default, deserialize_with = "Index::read")]
     #[schemars(with = "Option<Index>")]
     pub only: Option<u32>,
@@ -38,22 +39,22 @@ pub struct Trial {
     pub p95_us: [Figure; 2],
     /// Time that the other arm adds to the 95th percentile of a page's time, µs.
     pub p95_added_us: Figure,
-    /// Time that the other arm adds to the mean page, without the time that the supervisor adds, µs. This is nearer to
-    /// the cost for an application whose own configuration has an address or a socket.
+    /// Time that the other arm adds to the mean page, without the time that the supervisor adds, µs. If an
+    /// application's own configuration contains the address or the socket, this figure is closer to the application's
+    /// cost.
     pub added_by_configuration_us: Figure,
     /// The servers' own counts of requests, both arms together, for servers that report a count.
     #[serde(default)]
     pub counted: Vec<TrialCount>,
-    /// How much each server's transport adds to a page, if each server was also moved separately; saved in the
-    /// comparison in which all servers were moved together.
+    /// How much each server's transport adds to a page, if each server was also moved separately. Only the comparison
+    /// in which all servers were moved together has this field.
     #[serde(default)]
     pub bill: Option<TrialBill>,
 }
 
 /// How much TCP adds to a page, for each server, and for all servers together.
 ///
-/// Computed from blocks. A block holds the epochs that have the same number in all contrasts; the order of these
-/// epochs was random.
+/// Computed from blocks. A block has the n-th epoch of every comparison; the order of these epochs was random.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct TrialBill {
     /// Whether the supervisor's time is subtracted from the pages' times.
@@ -85,9 +86,9 @@ pub struct TrialPart {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum TrialDesign {
-    /// In one process, slice by slice: the application opens new connections for its pages.
+    /// Slice by slice while the application's process runs: the application opens new connections for its pages.
     Flip,
-    /// By restarts of the application, one for each slice: the application keeps its connections within a slice.
+    /// With a restart of the application for each slice: the application keeps its connections within a slice.
     Restart,
 }
 
@@ -180,7 +181,8 @@ pub struct TrialCount {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub requests_per_page: f64,
-    /// Time of the requests by the server's own clock, µs per page; `null` if the server does not report it.
+    /// Time of the requests, measured with the server's own clock, µs per page; `null` if the server does not report
+    /// it.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub us_per_page: Option<f64>,

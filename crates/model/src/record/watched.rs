@@ -1,6 +1,6 @@
 //! The counts of `looptax watch`: for each hop its client and server, its requests, and their times.
 //!
-//! A JSON form separate from records of runs. Every name in this form was chosen by other people.
+//! This JSON form is separate from records of runs. All names in the form come from outside looptax.
 
 use crate::stats::range::{Amount, Count, ProcessId, Version};
 use crate::stats::{Times, TimesForm};
@@ -27,7 +27,7 @@ pub struct Watched {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub over_s: f64,
-    /// Percent of the processors' time in which a processor was busy; `null` if the kernel does not report it.
+    /// How busy the processors were, in percent of their time; `null` if the kernel does not report it.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub busy_pct: Option<f64>,
@@ -81,11 +81,11 @@ pub struct WatchedHop {
     /// The server's share of the times of the requests: from the server's first receive until the answer arrived at the
     /// client; `null` if there were no requests.
     pub served: Option<WatchedTimes>,
-    /// The server's CPU time per request, with the requests of all its clients counted; missing in files that an older
+    /// The server's CPU time divided by the number of requests of all its clients; missing in files that an older
     /// version of looptax saved.
     #[serde(default)]
     pub server_cpu: Option<WatchedCpu>,
-    /// The client's CPU time per request, with its requests to all servers counted; missing in files that an older
+    /// The client's CPU time divided by the number of its requests to all servers; missing in files that an older
     /// version of looptax saved.
     #[serde(default)]
     pub client_cpu: Option<WatchedCpu>,
@@ -167,7 +167,7 @@ pub struct WatchedLook {
 }
 
 /// CPU time of one end: of its processes and of all processes that they have started, but not of other servers and
-/// clients. The purpose of the CPU time does not matter.
+/// clients. CPU time for any purpose is included, not only CPU time for requests.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedCpu {
     /// `cpu_s` divided by `n_requests`, in microseconds; `null` if the quotient would be misleading.
@@ -178,8 +178,8 @@ pub struct WatchedCpu {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub cpu_s: f64,
-    /// Number of all requests in these looks that the server answered or the client made; requests of other rows are
-    /// included.
+    /// Number of all requests that the server answered or the client made during the time of `cpu_s`; requests of other
+    /// rows are included.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_requests: u64,

@@ -1,6 +1,6 @@
 //! The comparison of two saved snapshots of `looptax watch`: the same clients before and after a change.
 //!
-//! Made by the analysis; printed by `diff` and by `switch`. Every name in the comparison was chosen by other programs.
+//! Made by the analysis; printed by `diff` and by `switch`. All names in the comparison come from outside looptax.
 
 use crate::stats::range::{Amount, Count, Probability};
 use schemars::JsonSchema;
@@ -17,7 +17,7 @@ pub struct WatchedDiff {
     pub after: WatchedSpan,
     /// Pairs of client and server that are in both snapshots, the busiest first.
     pub hops: Vec<WatchedChange>,
-    /// Hops that only one of the snapshots has, and other notes, each as a sentence.
+    /// Hops that only one of the snapshots has, and other notes; each of them is a sentence.
     pub notes: Vec<String>,
 }
 
@@ -44,7 +44,7 @@ pub struct WatchedSpan {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub over_s: f64,
-    /// Percent of the processors' time in which a processor was busy; `null` if the kernel does not report it.
+    /// How busy the processors were, in percent of their time; `null` if the kernel does not report it.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub busy_pct: Option<f64>,
@@ -71,8 +71,8 @@ pub struct WatchedChange {
     /// Change of the 99th percentile of the times, percent. Its interval includes the uncertainty from the width of
     /// the buckets.
     pub p99_pct: Figure,
-    /// Probability of this change of the mean or a larger change if there is in fact no change, corrected by Holm's
-    /// method for the number of hops.
+    /// p-value of the change of the mean: the probability of a change of this size or larger if there is in fact no
+    /// change. Corrected by Holm's method for the number of hops.
     #[serde(default, deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,

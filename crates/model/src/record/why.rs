@@ -1,7 +1,7 @@
 //! The CPU time of a request: the samples of `looptax why` for each epoch, and their sums.
 //!
-//! Filled by the experiment and by the analysis. Times are the CPU time of all processes that a request needs,
-//! together.
+//! Filled by the experiment and by the analysis. Times are CPU times; each of them is a sum over all processes that a
+//! request needs.
 
 use crate::stats::range::{Count, Index, Probability, SmallCount};
 use schemars::JsonSchema;
@@ -209,8 +209,8 @@ pub struct WhyRow {
     pub arms: [Figure; 2],
     /// The other arm's cost minus the baseline's cost.
     pub difference: Figure,
-    /// Probability of this difference or a larger difference if there is in fact no difference, corrected by Holm's
-    /// method for the number of rows of the same kind.
+    /// p-value of the difference: the probability of a difference of this size or larger if there is in fact no
+    /// difference. Corrected by Holm's method for the number of rows of the same kind.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Probability::read")]
     #[schemars(with = "Option<Probability>")]
     pub p: Option<f64>,

@@ -1,9 +1,9 @@
 //! The bill: how much one arm adds to another arm, if several arms were each compared with the same baseline.
 //!
-//! A block holds the epochs that have the same number in all pairs; these epochs ran one after the other, in random
-//! order. Within an epoch, the difference between an arm and the baseline does not contain the machine's drift. The
-//! addition of arm x to arm y is (x − baseline) − (y − baseline), computed block by block. So the steps add up exactly
-//! within each block, and nearly in their estimates.
+//! A block has the n-th epoch of every pair; these epochs ran one after the other, in random order. Within an epoch,
+//! the difference between an arm and the baseline does not contain the machine's drift. The addition of arm x to arm y
+//! is (x − baseline) − (y − baseline), computed block by block. So the steps add up exactly within each block, and
+//! nearly in their estimates.
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 use crate::stats::estimate::Estimate;
@@ -32,7 +32,7 @@ impl Blocks {
     /// Makes blocks from the complete epochs. The pair with the fewest complete epochs decides the number of blocks.
     /// Returns `None` if there are no blocks.
     ///
-    /// `pairs` has the epochs of arm 0 (the baseline) with arm 1, then those with arm 2, and so on.
+    /// `pairs` has the epochs of arm 0 (the baseline) with arm 1, then the epochs of arm 0 with arm 2, and so on.
     pub fn from_pairs(pairs: &[Vec<Epoch>], connections: u32) -> Option<Self> {
         let time = |slice: &Slice| Some(mean_latency_us(slice, connections));
         let cpu = |slice: &Slice| cpu_us(slice, Metric::BothCpu);
@@ -70,7 +70,7 @@ impl Blocks {
         )
     }
 
-    /// Returns the cost of one arm, from the first pair that contains it.
+    /// Returns the cost of one arm, from the first pair that contains the arm.
     pub fn alone(&self, arm: usize, alpha: f64) -> Cost {
         let blocks = self.sides.get(arm.saturating_sub(1)).into_iter().flatten();
         cost(alpha, blocks.map(|sides| sides[arm.min(1)]))

@@ -44,7 +44,7 @@ pub(crate) fn t_two_sided_p(t: f64, freedom: f64) -> Option<f64> {
     if t.is_infinite() {
         return Some(0.0);
     }
-    // The lower tail keeps its relative precision; one minus the cumulative probability would lose it.
+    // The lower tail keeps its relative precision; if it were computed as 1 − P(T ≤ |t|), this precision would be lost.
     Some((2.0 * student(freedom)?.cdf(-t.abs())).min(1.0))
 }
 

@@ -1,7 +1,7 @@
 //! A number with its interval; the statistics return measured figures only in this form.
 //!
-//! The only formula in this file converts a log ratio to a tax. Estimates are made by all estimators of the statistics,
-//! and read by the record and the report.
+//! The only formula in this file converts a log ratio to a tax. The estimators in `stats` make the estimates; the
+//! record and the report read the estimates.
 
 /// A point estimate with its interval.
 ///
@@ -27,7 +27,7 @@ impl Estimate {
     /// Returns the estimate of `f`(quantity), for a monotone `f`.
     ///
     /// The ends are exchanged if `f` decreases, so that `lo <= hi` remains true. If the estimate has no interval, `f`
-    /// is also called with −∞ and +∞, and must return its limits there.
+    /// is also called with −∞ and +∞, and must then return its limit values.
     ///
     /// Example: the interval [ln 2, ln 4] under x ↦ e^−x is [0.25, 0.5].
     #[must_use]

@@ -2,7 +2,8 @@
 //!
 //! Only arithmetic on p-values. Called by `judge`.
 
-/// Adjusts p-values so that the probability of at least one false star stays at the level of a single test.
+/// Adjusts p-values so that the probability of at least one false star (a metric that is marked as significant by
+/// mistake) stays at the level of a single test.
 ///
 /// With the p-values sorted, p₍ᵢ₎ becomes max over j ≤ i of min(1, (m − j + 1)·p₍ⱼ₎), with i and j counted from 1. No
 /// assumption is made about the dependence between the p-values. The result has the order of the input, and is empty

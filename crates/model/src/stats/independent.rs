@@ -9,11 +9,11 @@ use crate::stats::per_request::Difference;
 
 /// Computes `after` − `before` from only the values and intervals of the two estimates.
 ///
-/// Estimand: the difference d of the two quantities. If `after` is a [la, ua] and `before` is b [lb, ub], the ends of
-/// the result are d − √((a − la)² + (ub − b)²) and d + √((ua − a)² + (b − lb)²). The variances are derived from the
-/// intervals, so skewed intervals stay skewed. Assumes that the runs are independent and that both intervals have the
-/// same level; the result has the same level, too. An infinite end makes the corresponding end of the result infinite.
-/// The `n` of the result is the smaller of the two `n`.
+/// Estimand: the difference d of the two quantities, which are `after` = a [la, ua] and `before` = b [lb, ub]. The
+/// lower end of the result is d − √((a − la)² + (ub − b)²), and the upper end is d + √((ua − a)² + (b − lb)²). The
+/// variances are derived from the intervals, so skewed intervals stay skewed. Assumes that the runs are independent and
+/// that both intervals have the same level; the result has the same level, too. An infinite end makes the corresponding
+/// end of the result infinite. The `n` of the result is the smaller of the two `n`.
 ///
 /// Example: 10 [9, 12] and 20 [18, 21] differ by 10 − √(2² + 2²) to 10 + √(1² + 1²): [7.17, 11.41].
 ///

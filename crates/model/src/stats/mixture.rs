@@ -12,8 +12,8 @@ pub struct InPlacement {
 
 /// Computes the tax, in percent, of a program that runs on its server's core for `share` of its requests.
 ///
-/// The mixture is computed from the time per request, because these times add up over requests. The intervals of the
-/// two placements are treated as independent. The time of a request is treated as known, because it is measured more
+/// The mixture is computed from times per request, because the times of requests can be added. The intervals of the two
+/// placements are treated as independent. The time of a request is treated as known, because it is measured more
 /// precisely than the difference.
 ///
 /// # Units

@@ -1,7 +1,7 @@
 //! The cost of an activity per request, split into parts that add up to the whole.
 //!
-//! The cost is a ratio of sums: parts of a sum over the same requests add up exactly, and medians of ratios do not.
-//! Called for the layers of `why`.
+//! The cost is a ratio of sums: parts of a sum over the same requests add up exactly, but medians of ratios do not add
+//! up. Called for the layers of `why`.
 
 use crate::stats::distributions::{t_critical, t_two_sided_p};
 use crate::stats::estimate::Estimate;
@@ -48,7 +48,7 @@ pub fn per_request_of_occurrences(amounts: &[f64], requests: &[f64], unit: f64, 
 /// Computes the other arm's amount per request minus the baseline's; each pair is `(amounts, requests)`, epoch by
 /// epoch.
 ///
-/// The formula is that of [`per_request`], but e is the difference of the two arms' errors in an epoch, so a
+/// The formula is that of [`per_request`], but e is the difference of the two arms' errors in an epoch. So a
 /// disturbance of both arms in the same epoch cancels.
 pub fn per_request_difference(baseline: (&[f64], &[f64]), other: (&[f64], &[f64]), alpha: f64) -> Option<Difference> {
     let (value, errors) = linearised_difference(baseline, other)?;

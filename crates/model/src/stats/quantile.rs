@@ -1,4 +1,5 @@
-//! Latency quantiles of one arm: by nearest rank, and for display the quantile of all samples together.
+//! Latency quantiles of one arm: the nearest-rank quantile, and (only for display) the quantile of all samples
+//! together.
 //!
 //! To compare two arms, blocks of epochs are necessary: see `blocks`. Called by `judge`.
 

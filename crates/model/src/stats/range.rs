@@ -14,7 +14,7 @@ use serde::{Deserialize, Deserializer, de};
 
 /// The largest integer up to which every JSON reader represents all integers exactly.
 pub(crate) const MOST_COUNT: f64 = 9_007_199_254_740_991.0;
-/// The largest absolute value of a figure: 30 years in nanoseconds are less.
+/// The largest absolute value of a figure. A time of 30 years in nanoseconds is smaller than this.
 const MOST: f64 = 1e18;
 
 /// The lowest and the highest number of a range.

@@ -8,7 +8,7 @@ use crate::stats::estimate::Estimate;
 use crate::stats::moments::{mean, median, variance};
 use crate::stats::quantile::binomial_cdf;
 
-/// Share of false alarms that a correct tool has; it is the level of its intervals.
+/// Share of runs in which a correct tool gives a false alarm; it is the level of the tool's intervals.
 const FALSE_ALARM_SHARE: f64 = 0.05;
 /// The probability with which a correct tool may fail the A/A gate.
 const GATE_LEVEL: f64 = 0.01;
@@ -17,8 +17,8 @@ const GATE_LEVEL: f64 = 0.01;
 const LEAST_COVERED: usize = 17;
 /// Number of runs of the coverage check for one injected effect.
 pub const COVERAGE_RUNS: usize = 20;
-/// Two slice lengths agree if the interval of the difference is within this number of percentage points of tax, in
-/// both directions.
+/// Two slice lengths agree if both ends of the interval of the difference between their taxes are at most this number
+/// of percentage points away from zero.
 const SLICE_LENGTH_TOLERANCE: f64 = 2.0;
 /// If the half width of an interval is larger than this, the interval is useless, because it would contain nearly every
 /// effect.

@@ -7,8 +7,8 @@
 use crate::stats::estimate::Estimate;
 use crate::stats::verdict::Verdict;
 
-/// Every interim analysis of the default run: the number of epochs, and the level. The levels come from linear
-/// spending of 5 % over 120 epochs; in a simulation the total was 5.02 %.
+/// Every interim analysis of the default run: the number of epochs, and the level. The levels come from linear spending
+/// of 5 % over 120 epochs; in a simulation, the total level of all interim analyses was 5.02 %.
 const FULL: [(usize, f64); 5] = [(10, 0.00417), (20, 0.00507), (40, 0.01008), (80, 0.02074), (120, 0.02725)];
 /// Levels of interim analyses at a quarter, a half and all of the epochs, from linear spending of 5 %.
 const QUARTERS: [f64; 3] = [0.01250, 0.01608, 0.03220];

@@ -10,15 +10,15 @@ use crate::stats::variance;
 /// cases.
 ///
 /// Each group is (events, cases); the groups have about the same number of cases. p is all events divided by all cases.
-/// The design effect is the variance of the groups' shares divided by p(1−p)/m, where m is the mean number of cases; it
-/// is at least 1, so that groups which are more similar than chance explains do not make the interval narrower. n is
-/// all cases divided by the design effect. There is no interval for fewer than two groups.
+/// The design effect is the variance of the groups' shares divided by p(1−p)/m, where m is the mean number of cases.
+/// The design effect is at least 1, so the interval does not become narrower if the groups are more similar than chance
+/// explains. n is all cases divided by the design effect. There is no interval for fewer than two groups.
 ///
 /// The formula is (p + t²/2n ± t √(p(1−p)/n + t²/4n²)) / (1 + t²/n). Instead of Wilson's z it contains t, Student's
 /// critical value with one degree of freedom less than the number of groups.
 ///
-/// Example: two groups with 59 of 140 give p = 0.4214 without variation, n = 280, t = 12.706, and the interval [0.15,
-/// 0.75]. Ten such groups give n = 1400, t = 2.262, and [0.392, 0.451].
+/// Example: two groups, each with 59 events in 140 cases, give p = 0.4214 without variation, n = 280, t = 12.706, and
+/// the interval [0.15, 0.75]. Ten such groups give n = 1400, t = 2.262, and [0.392, 0.451].
 ///
 /// # Source
 /// Wilson 1927; the design effect after Kish, Survey Sampling (1965), 5.4.

@@ -47,10 +47,10 @@ pub fn least_n(alpha: f64) -> usize {
 
 /// Returns the two-sided p-value of "symmetric about zero", computed from the signs of the Walsh averages.
 ///
-/// p = min(1, 2·P(W ≤ w)), where w is the smaller of two numbers: of Walsh averages ≥ 0, and of Walsh averages ≤ 0. A
-/// zero is counted in both numbers, so ties and zeros can only raise p, and p ≤ α exactly if the interval of level 1 −
-/// α does not contain zero. Assumes independent values. Returns `None` if there are no values or a value is NaN; for
-/// only zeros the result is 1.
+/// p = min(1, 2·P(W ≤ w)), where w is the number of Walsh averages ≥ 0 or the number of Walsh averages ≤ 0, whichever
+/// is smaller. A zero is counted in both numbers, so ties and zeros can only raise p. p ≤ α exactly if the interval of
+/// level 1 − α does not contain zero. Assumes independent values. Returns `None` if there are no values or a value is
+/// NaN; for only zeros the result is 1.
 ///
 /// Example: for six positive values, w = 0 and p = 2/64.
 pub fn p_value(values: &[f64]) -> Option<f64> {

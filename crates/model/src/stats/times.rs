@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::stats::range::{Amount, SmallCount};
 
-/// Number of buckets, the same as in `turns.bpf.c`: sixteen buckets per octave, in units of 64 ns.
+/// Number of buckets, the same as in `turns.bpf.c`. An octave has sixteen buckets; the unit of time is 64 ns.
 pub const N_TIME_BUCKETS: usize = 512;
 const UNIT_NS: f64 = 64.0;
 const PER_OCTAVE: u32 = 16;
@@ -58,7 +58,8 @@ impl Times {
         None
     }
 
-    /// Returns the number of times below 64 · 2^`octave` ns, where a bucket begins; `octave` must be at least 4.
+    /// Returns how many of the recorded times are below 64 · 2^`octave` ns, which is the start of a bucket; `octave`
+    /// must be at least 4.
     pub fn n_below(&self, octave: u32) -> u64 {
         let n_buckets = PER_OCTAVE * octave.saturating_sub(PER_OCTAVE.ilog2() - 1);
         self.buckets.iter().take(n_buckets as usize).map(|it| u64::from(*it)).sum()

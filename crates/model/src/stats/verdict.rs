@@ -47,7 +47,7 @@ pub enum Parts {
     Halves,
 }
 
-/// An effect whose direction is known but whose size is not.
+/// An effect whose direction is known and whose size is uncertain.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct UncertainSize {
     /// The cause of the uncertainty.
@@ -196,7 +196,7 @@ pub fn classify(theta: &Estimate, delta: f64) -> Verdict {
     }
 }
 
-/// Returns the arm that loses; `None` if the verdict does not show one.
+/// Returns the arm that loses; `None` if the verdict does not show which arm loses.
 pub fn direction(theta: &Estimate, verdict: Verdict) -> Option<Direction> {
     match verdict {
         Verdict::Difference | Verdict::Negligible if theta.lo > 0.0 => Some(Direction::OtherSlower),

@@ -35,7 +35,7 @@ fn read_length(call: &Call, place: u64) -> Result<usize, i32> {
 /// Writes as much of a value as the program has room for, and the length.
 ///
 /// Writes both in one call, right after the check that the program still waits. Before Linux 5.19 a signal may end the
-/// program's call between the check and the write, and then other data may be at these addresses when they are written.
+/// program's call between the check and the write. The program may then already use these addresses for other data.
 fn write_answer(call: &Call, value: (u64, &[u8]), room: usize, length: (u64, usize)) -> io::Result<()> {
     let (place, value) = value;
     let (length_place, n_bytes) = length;

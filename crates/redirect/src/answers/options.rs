@@ -140,7 +140,7 @@ fn value_of(socket: &OwnedFd, (level, name): (i32, i32)) -> Option<Vec<u8>> {
 }
 
 /// Records in the page whether a program may inherit a socket on which options were set earlier. If this is unknown,
-/// records that it may.
+/// records that a program may inherit such a socket.
 pub(crate) fn note_inherited(page: &Page) {
     let may_be_set = are_inherited().unwrap_or(true);
     page.has_set_options.store(may_be_set, Ordering::SeqCst);

@@ -33,8 +33,8 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     };
     let is_message = i64::from(call.number) == libc::SYS_recvmsg;
     let flags = call.args[if is_message { 2 } else { 3 }] as i32;
-    // A connection over loopback has no errors or completions of this kind unless a program requested them, and then
-    // the program's connection stayed on TCP.
+    // A connection over loopback has errors or completions of this kind only if a program requested them. looptax
+    // leaves such a connection on TCP.
     if flags & libc::MSG_ERRQUEUE != 0 {
         return Answer::Fail(libc::EAGAIN);
     }

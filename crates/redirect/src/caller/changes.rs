@@ -15,7 +15,7 @@ pub(crate) struct Changes {
     has_fenced: AtomicBool,
 }
 
-/// A period without changes: facts read in it stay valid as long as it lasts.
+/// A period without changes: facts that are read in the period stay valid as long as the period lasts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Moment(u64);
 
@@ -25,8 +25,8 @@ impl Changes {
         self.n_of_groups.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Records that a thread is about to make a change that may also apply to threads that make no call: to threads
-    /// that share the thread's root, and to the first thread of its process. If a thread executes a program, the thread
+    /// Records that a thread is about to make a change that may also apply to other threads, which make no call: to the
+    /// threads that share its root, and to the first thread of its process. If a thread executes a program, the thread
     /// gets the number of the first thread.
     pub(crate) fn note_other(&self) {
         self.is_past_following.store(true, Ordering::SeqCst);

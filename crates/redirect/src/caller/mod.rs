@@ -35,7 +35,7 @@ pub(crate) struct Caller {
     known: Rc<Known>,
 }
 
-/// A thread that has called before. After the thread has ended, its descriptor never refers to another thread.
+/// A thread that has already made a call. After the thread has ended, its descriptor never refers to another thread.
 #[derive(Debug)]
 struct Known {
     pidfd: OwnedFd,

@@ -1,4 +1,5 @@
-//! Calls of a program's other threads that had looked up a file before it was exchanged, and have not ended yet.
+//! Calls of a program's other threads: calls that had looked up a file before the file was exchanged, and that have not
+//! ended yet.
 
 use std::time::Duration;
 

@@ -62,9 +62,9 @@ impl Exchange<'_> {
         Ok(true)
     }
 
-    /// Handles the slow case, in which the old file is still held. If the process itself holds the file under other
-    /// numbers, these numbers get the new socket as well; if another process holds the file, that process's numbers
-    /// cannot be replaced. `watches` are the watches of the new file so far.
+    /// Handles the slow case, in which another descriptor still holds the old file. If the process itself holds the
+    /// file under other numbers, these numbers get the new socket as well. If another process holds the file, the
+    /// numbers of that process cannot be replaced. `watches` are the watches of the new file so far.
     fn replace_copies(self, held: &Held, mut watches: Vec<Watch>) -> Result<bool, Left> {
         let own = holders::own(self.asked.call.tid, self.inode);
         let Some(old) = own.iter().find_map(Holder::take) else {
@@ -108,8 +108,8 @@ impl Exchange<'_> {
         Ok(true)
     }
 
-    /// Makes the program's descriptor, and copies of it, refer to the old file again, with the watches that the program
-    /// has set since.
+    /// Makes the program's descriptor, and copies of it, refer to the old file again. The old file also gets the
+    /// watches that the program has set during the exchange.
     fn put_back(&self, copies: &[i32], old: &OwnedFd, watches: Vec<Watch>) -> Result<(), Left> {
         let (call, listener) = (self.asked.call, &self.supervisor.listener);
         let numbers: Vec<i32> = copies.iter().copied().chain([self.asked.fd]).collect();
@@ -144,8 +144,8 @@ impl Exchange<'_> {
     /// the file `from` that was under these numbers. The numbers now refer to the file `to`, so only a call that had
     /// already begun can still add or change a watch of `from`.
     ///
-    /// `known` are the watches that the program has set on either file, as far as they are known; the return value is
-    /// their final state. Watches of the new file stay silent.
+    /// `known` are the watches that the program has set on either file, as far as looptax knows them. Returns these
+    /// watches in their final state. Watches of the new file stay silent.
     fn follow(&self, numbers: &[i32], from: &OwnedFd, to: &OwnedFd, mut known: Vec<Watch>) -> Result<Vec<Watch>, Left> {
         if !self.may_change() {
             return Ok(known);

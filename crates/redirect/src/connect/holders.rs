@@ -1,7 +1,7 @@
 //! Finds other holders of a file: copies of a descriptor in the same process or in others.
 //!
-//! To find the copies, every descriptor has to be checked. To learn only whether there are copies, this is not
-//! necessary: we watch the file and give up our own reference, and the watch ends if no other reference is left.
+//! To find the copies, we have to check every descriptor. To find out only whether there are copies, we watch the file
+//! and give up our own reference; the watch ends if no other reference is left.
 
 use std::cell::RefCell;
 use std::os::fd::{AsFd, AsRawFd, OwnedFd};

@@ -224,8 +224,8 @@ fn kind(peer: SocketAddr, old: &OwnedFd) -> Kind {
         return Kind::Foreign;
     }
     let mut state = [0];
-    // Sockets of other kinds have no such state; if the socket is already connecting, the program only asks for its
-    // progress.
+    // Sockets of other kinds do not have this state. If the socket is already connecting, the program only asks for the
+    // progress of that connection.
     let told = socket::option(old, libc::IPPROTO_TCP, libc::TCP_INFO, &mut state);
     if told.is_err() || state[0] != STATE_IDLE {
         return Kind::Foreign;

@@ -8,7 +8,7 @@ use crate::sys::socket;
 /// Options that both kinds of sockets have and that programs often set.
 const COMMON: [i32; 5] =
     [libc::SO_RCVTIMEO, libc::SO_SNDTIMEO, libc::SO_LINGER, libc::SO_KEEPALIVE, libc::SO_REUSEADDR];
-/// Options that hardly any program sets; if a program does, the filter sees the call.
+/// Options that hardly any program sets. If a program sets one of them, the filter sees the call.
 const RARE: [i32; 5] = [libc::SO_OOBINLINE, libc::SO_RCVLOWAT, libc::SO_PRIORITY, libc::SO_MARK, libc::SO_DONTROUTE];
 const MAX_COPIED_BYTES: usize = 16;
 /// The bits that show which buffer sizes the program has set explicitly, with the options for these sizes. Source:
@@ -33,8 +33,8 @@ pub(super) fn are_of_both_kinds(old: &OwnedFd, status_flags: i32, has_rare: bool
 /// Gives the new socket the settings of the old one.
 pub(super) fn copy(old: &OwnedFd, new: &OwnedFd, status_flags: i32, has_rare: bool) -> io::Result<()> {
     let (old, new) = (old.as_fd(), new.as_fd());
-    // TCP-only options can be on at this point only if the program set them after `connect`: they are copied when the
-    // socket becomes a TCP socket again.
+    // If an option of `OF_TCP_ALONE` is on at this point, the program has set it after `connect`. Such an option is
+    // copied when the socket becomes a TCP socket again.
     let rare = RARE.iter().chain(&OF_TCP_ALONE).filter(|_| has_rare);
     for name in COMMON.iter().chain(rare).copied() {
         let mut value = [0; MAX_COPIED_BYTES];

@@ -1,6 +1,7 @@
 //! A mapping as a message between two processes of the same program; no other program reads this format.
 //!
-//! Each route is its address, a mark for the kind of name, and the name; the length of each comes before it.
+//! A route is written as the length of its address, the address, a mark for the kind of name, the length of the name,
+//! and the name.
 
 use std::ffi::OsStr;
 use std::os::unix::ffi::OsStrExt;

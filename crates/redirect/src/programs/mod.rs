@@ -88,7 +88,7 @@ impl Programs {
         if let Some(wait_status) = self.page.ended() {
             return Some(exit_of(wait_status));
         }
-        // When the launcher was killed, everything else was ended with it.
+        // If the launcher was killed, all other processes have ended with it.
         let has_started = self.page.program_pid.load(Ordering::Acquire) != 0;
         (has_started && self.is_lost()).then_some(Exit::Signal(libc::SIGKILL))
     }

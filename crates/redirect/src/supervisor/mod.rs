@@ -163,8 +163,8 @@ impl Supervisor {
         let status = status(tid).ok();
         match (seen, status) {
             (Kind::Queue, Some(status)) => self.processes.note_queue(status.pid),
-            // With several threads, any of them may have separate groups, and gets the first thread's number when it
-            // executes a program.
+            // In a process with several threads, each thread may have separate groups. A thread that executes a program
+            // gets the first thread's number.
             (Kind::Groups, Some(status)) if status.n_threads == 1 => changes.note_groups(),
             (Kind::Groups | Kind::World, _) => changes.note_other(),
             (Kind::Confinement, _) => changes.note_confinement(filter::is_landlock(call.number)),
@@ -172,7 +172,7 @@ impl Supervisor {
         }
     }
 
-    /// Returns whether a thread may wait with its call, because another thread takes its place.
+    /// Returns whether a thread may wait while it handles a call: only if another thread takes its place.
     pub(crate) fn may_wait(&self) -> bool {
         pool::stand_in(self)
     }
@@ -215,7 +215,7 @@ impl Supervisor {
         }
     }
 
-    /// Returns whether this socket was moved by a call that a signal ended and that the program repeats with this call.
+    /// Returns whether `call` repeats an earlier call that moved this socket and that a signal then ended.
     pub(crate) fn is_repeated(&self, call: &Call, socket: &OwnedFd) -> bool {
         if self.features.has_wait_killable {
             return false;

@@ -19,8 +19,8 @@ use crate::sys::schedule;
 
 /// Number of threads that wait for a call.
 ///
-/// If two threads waited, every call would wake both, one of them unnecessarily: connections were a fifth slower with
-/// two waiting threads (2026-11, two cores).
+/// If two threads waited, every call would wake both threads, one of them unnecessarily. Connections were a fifth
+/// slower with two waiting threads (2026-11, two cores).
 const N_WAITING: usize = 1;
 /// If calls take longer than this, another thread is started for other calls.
 const LONG: Duration = Duration::from_millis(20);
@@ -64,7 +64,8 @@ pub(super) fn start(supervisor: &Arc<Supervisor>) -> io::Result<()> {
     Ok(())
 }
 
-/// Starts another thread if all threads have been busy with the same calls for long. Sleeps while there are no calls.
+/// Starts another thread if all threads have been busy with the same calls for longer than [`LONG`]. Sleeps while there
+/// are no calls.
 fn monitor(supervisor: &Weak<Supervisor>) {
     let mut n_before = u64::MAX;
     while let Some(supervisor) = supervisor.upgrade() {
@@ -121,7 +122,7 @@ fn spawn(supervisor: &Arc<Supervisor>) -> io::Result<()> {
 fn work(supervisor: &Supervisor, slot_idx: usize) {
     let pool = &supervisor.pool;
     let slot = supervisor.page.slot(slot_idx);
-    // If this is refused, answers only take a few microseconds longer.
+    // If the kernel refuses the short time slices, the only effect is that answers take a few microseconds longer.
     let _ = schedule::ask_for_short_turns();
     loop {
         // SAFETY: the slot belongs to this thread and is empty.

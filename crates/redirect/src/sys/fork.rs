@@ -16,7 +16,7 @@ use super::checked;
 /// Forks; the new process runs only `child`. Returns the new process's id.
 pub(crate) fn fork(child: impl FnOnce() -> Never) -> io::Result<i32> {
     // SAFETY: the child runs only the closure. The C library makes its own locks usable in the child, and the thread
-    // that forks does not hold ours.
+    // that forks does not hold any lock of looptax.
     let pid = unsafe { libc::fork() };
     if pid == 0 {
         // A panic would otherwise unwind into a copy of the parent's frames.
@@ -89,7 +89,7 @@ pub(crate) fn put_nothing_under(numbers: std::ops::Range<i32>) {
     }
 }
 
-/// Closes all descriptors of a forked process except the standard ones and these.
+/// Closes all descriptors of a forked process, except for the standard descriptors and these.
 ///
 /// Only for a process that ends with its closure: values of its parent's frames that own a descriptor are never used or
 /// dropped in it.
@@ -107,8 +107,8 @@ pub(crate) fn keep_only(fds: &[BorrowedFd<'_>]) {
     }
 }
 
-/// Closes the descriptors that this process was executed with, that is, all that another execution would leave open,
-/// except for the three standard descriptors. Descriptors that this process opens itself are closed on execution.
+/// Closes the descriptors that this process inherited when it was executed: all descriptors without the close-on-exec
+/// flag, except for the three standard descriptors. Descriptors that this process opens itself have that flag.
 fn close_inherited() {
     let Ok(names) = kernel::names("/proc/self/fd") else {
         return;

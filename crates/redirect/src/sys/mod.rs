@@ -1,6 +1,6 @@
-//! The system calls of this room, each behind a function that is safe to call.
+//! The system calls of this crate, each behind a function that is safe to call.
 //!
-//! The only unsafe code of the room, except for the code in `launch` and `page` for a new process and its memory.
+//! The only unsafe code of the crate, except for the code in `launch` and `page` for a new process and its memory.
 //! Errors are the kernel's own numbers.
 
 pub(crate) mod epoll;
@@ -32,7 +32,7 @@ pub(crate) fn new_fd(result: c_long) -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd as RawFd) })
 }
 
-/// Returns the number of an error; every error of this room has one.
+/// Returns the number of an error; every error of this crate has a number.
 pub(crate) fn errno(error: &io::Error) -> i32 {
     error.raw_os_error().unwrap_or(libc::EIO)
 }

@@ -93,7 +93,7 @@ pub(crate) fn write(pipe: BorrowedFd<'_>, message: &[u8]) -> io::Result<()> {
     checked(n as _).map(drop)
 }
 
-/// Reads from a pipe; returns the number of bytes, 0 at its end.
+/// Reads from a pipe; returns the number of bytes, or 0 at the end of the pipe.
 pub(crate) fn read(pipe: BorrowedFd<'_>, into: &mut [u8]) -> io::Result<usize> {
     // SAFETY: the buffer is a live slice.
     let n = unsafe { libc::read(pipe.as_raw_fd(), into.as_mut_ptr().cast(), into.len()) };

@@ -173,8 +173,8 @@ fn find_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result
 
 /// Number of searches through the files under a number before the file counts as absent.
 const LOOKS_AMONG_FILES: u32 = 4;
-/// Maximum number of files that are searched under one descriptor number. Fewer files than this have had the same
-/// number and still have watches.
+/// Maximum number of files that are searched under one descriptor number. A queue does not watch more files than this
+/// under the same number.
 const MOST_FILES_OF_A_NUMBER: u32 = 4;
 
 /// Returns the number of threads of a process.
@@ -210,9 +210,10 @@ pub(crate) fn link(path: &str) -> io::Result<Vec<u8>> {
     Ok(target)
 }
 
-/// The `/proc` file of one of another thread's descriptors, which can be read repeatedly.
+/// The `/proc` file of a descriptor of another thread; the file can be read repeatedly.
 ///
-/// Opening it takes longer than any other step of a connection; the kernel returns the current state at every read.
+/// Opening the file takes longer than any other step of a connection; the kernel returns the current state at every
+/// read.
 #[derive(Debug)]
 pub(crate) struct Descriptor {
     pub(crate) fd: i32,

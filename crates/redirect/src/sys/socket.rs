@@ -156,8 +156,8 @@ pub(crate) fn receive(socket: BorrowedFd<'_>, room: &mut [u8], flags: c_int) -> 
 /// not count. Nor does a port from an earlier attempt, which the kernel still shows although the socket has given it
 /// up.
 ///
-/// A port that the kernel chose is given up by this check: a program that continues over TCP gets another one. The
-/// socket listens for a moment, at a port that no program knows.
+/// This check gives up a port that the kernel chose: a program that continues over TCP gets another port. The socket
+/// listens for a moment, at a port that no program knows.
 ///
 /// # Source
 /// `__inet_bind`: only a socket without a port can be bound. `tcp_set_state`: a socket that stops listening keeps its
@@ -172,7 +172,7 @@ pub(crate) fn has_chosen_port(socket: BorrowedFd<'_>, family: c_int) -> io::Resu
     Ok(bind_to_nothing(socket, family).is_err())
 }
 
-/// Binds a socket to the unspecified address, without reserving a port. Fails if it has a port.
+/// Binds a socket to the unspecified address, without reserving a port. Fails if the socket has a port.
 fn bind_to_nothing(socket: BorrowedFd<'_>, family: c_int) -> io::Result<()> {
     // This option of IPv4 applies to both families. With this option, binding does not reserve a port.
     let (level, name) = (libc::IPPROTO_IP, libc::IP_BIND_ADDRESS_NO_PORT);

@@ -1,4 +1,4 @@
-//! The timers that an execution keeps and a fork does not.
+//! The timers that continue if a process executes a program, and that a forked child does not get.
 
 use std::io;
 

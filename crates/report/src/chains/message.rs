@@ -10,7 +10,7 @@ const VARINT: u64 = 0;
 const LENGTH: u64 = 2;
 
 impl Message {
-    /// Adds a number. Zero is left out, because readers take a missing field for zero.
+    /// Adds a number. Zero is left out, because readers assume zero for a missing field.
     pub(super) fn number(mut self, field: u64, value: u64) -> Self {
         if value != 0 {
             self.key(field, VARINT);

@@ -59,8 +59,8 @@ pub(super) fn bills_for(comparison: &Comparison, text: Text) -> Result<Bills, St
     Ok(Bills { unit, arms: arms.collect::<Result<_, _>>()?, decimals: decimals as usize })
 }
 
-/// Makes the bill of an arm. `per_us` is the number of steps of the last shown digit in one µs, and `per_unit` the
-/// number of these steps in the shown unit.
+/// Makes the bill of an arm. A step is 1 in the last shown digit: `per_us` is the number of steps in one µs, and
+/// `per_unit` is the number of steps in the shown unit.
 fn arm_bill(arm_idx: usize, arm: &Arm, [per_us, per_unit]: [f64; 2], text: Text) -> Result<ArmBill, String> {
     let name = text.clean(&arm.name);
     let figures = [&arm.cpu_us_per_query.client, &arm.cpu_us_per_query.server, &arm.latency_us.mean];

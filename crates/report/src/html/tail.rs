@@ -32,8 +32,8 @@ pub(super) struct Added {
     pub(super) judged: Vec<(f64, Estimate)>,
 }
 
-/// Returns the percentiles of every arm that has any: of all requests together if these are known, otherwise typical
-/// values of shorter parts of the run, as in the record.
+/// Returns the percentiles of every arm that has percentiles. If the percentiles of all requests together are known,
+/// returns these percentiles; otherwise the typical values of shorter parts of the run, as in the record.
 pub(super) fn arms(comparison: &Comparison, detail: &Detail) -> Vec<ArmTail> {
     let tails = comparison.arms.iter().enumerate().map(|(idx, arm)| {
         let found = detail.distributions.get(idx).and_then(Option::as_ref);

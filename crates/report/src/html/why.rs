@@ -8,7 +8,7 @@ use super::shown::{ChainsShown, Detail};
 use crate::format::Text;
 use crate::words::why as words;
 
-/// Writes the results of sampling for a comparison; nothing if it was not sampled.
+/// Writes the results of sampling for a comparison; nothing if the comparison was not sampled.
 pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &mut Markup) {
     for (part, why) in comparison.why.iter().enumerate() {
         let arms = arms(comparison, why);

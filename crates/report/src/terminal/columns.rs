@@ -37,7 +37,8 @@ impl Table {
         Self { header, rows, steps: &[] }
     }
 
-    /// Sets the steps that are applied, as far as needed, before the rows are written as sentences instead.
+    /// Sets the steps that make the table narrower. The steps are applied one after the other until the table fits. If
+    /// the table does not fit after the last step, the rows are written as sentences.
     pub(super) fn narrowed_by(self, steps: &'static [Step]) -> Self {
         Self { steps, ..self }
     }
@@ -72,7 +73,7 @@ impl Table {
         self.widths().iter().sum()
     }
 
-    /// Applies a step; returns the heading of the column if the step has left one out.
+    /// Applies a step. If the step has left out a column, returns the heading of this column.
     fn take(&mut self, step: Step) -> Option<&'static str> {
         let (Step::LeaveOut(heading) | Step::Cut(heading, _)) = step;
         let column = self.header.iter().position(|it| it == heading)?;

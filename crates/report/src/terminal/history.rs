@@ -67,7 +67,7 @@ fn cells(verdict: &PastVerdict, text: Text) -> [String; 7] {
     ]
 }
 
-/// Formats a tax, with its interval if there were enough epochs for one.
+/// Formats a tax, with its interval if there were enough epochs for an interval.
 fn shown_tax(tax: &Estimate, text: Text) -> String {
     let percent = text.percent(tax);
     match (tax.lo, tax.hi, percent.split_once('[')) {

@@ -98,7 +98,8 @@ fn rows(hop: &WatchedChange, load: &str, text: Text) -> Vec<Vec<String>> {
     ]
 }
 
-/// Whether chance is ruled out as the cause of a change, with all hops tested together.
+/// Whether chance is an unlikely cause of a change, with all hops tested together. Also true if the change was not
+/// tested.
 fn is_sure(hop: &WatchedChange) -> bool {
     hop.p.is_none_or(|it| it < MOST_CHANCE)
 }

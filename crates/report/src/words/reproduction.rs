@@ -87,8 +87,8 @@ pub(crate) struct ClaimStory {
     /// Whether the claim was published as a separate figure.
     pub(crate) is_published: bool,
     pub(crate) tone: Tone,
-    /// The sentences about the published figure, the figure of each arm, reasons for a difference, and the proof of the
-    /// work.
+    /// The sentences about the published figure, the figure of each arm, the reasons for a difference, and the proof
+    /// that the measurement did the claimed work.
     pub(crate) sentences: Vec<(&'static str, String)>,
 }
 
@@ -165,8 +165,8 @@ fn story(part: &ReproductionPart, text: Text) -> PartStory {
     }
 }
 
-/// Returns the name of the step's run. For pages returns the file with their figures, because pages are not measured by
-/// a run of `compare`.
+/// Returns the name of the step's run. For pages, returns the file with their figures, because pages are not measured
+/// by a run of `compare`.
 fn left(step: &ReproductionStep, text: Text) -> String {
     let left = step.run.as_deref().or(step.path.as_deref());
     text.clean(left.unwrap_or("nothing was measured"))

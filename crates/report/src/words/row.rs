@@ -193,8 +193,8 @@ fn latencies(comparison: &Comparison, arms: &[&str], text: Text) -> String {
     known.collect::<Vec<_>>().join("; ")
 }
 
-/// Returns the CPU time of a request on each arm, client and server together, and how much each tax adds, with its
-/// interval.
+/// Returns the CPU time of a request on each arm (client and server together), and the CPU time that each compared arm
+/// adds, with its interval.
 fn cpu_times(comparison: &Comparison, arms: &[&str], text: Text) -> String {
     let of_arm = |name: &&str| {
         let arm = comparison.arms.iter().find(|arm| arm.name == **name)?;

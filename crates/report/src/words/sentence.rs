@@ -20,8 +20,8 @@ use crate::load;
 /// whole interval of the difference is within this limit on each side of zero.
 const SLICE_POINTS: f64 = 2.0;
 
-/// A tax with all stalls counted is a different result from the usual tax if the two differ by more than this, in
-/// percentage points. The difference must also exceed `STALL_SHARE` of the tax: from this relative width on, an
+/// A tax with all stalls counted is a different result from the usual tax if the two taxes differ by more than this, in
+/// percentage points. The difference must also exceed `STALL_SHARE` of the tax: the same share decides whether an
 /// interval is too wide for a figure.
 const STALL_POINTS: f64 = 5.0;
 const STALL_SHARE: f64 = 1.0 / 3.0;
@@ -219,8 +219,8 @@ fn cpu_apart(comparison: &Comparison, tax: &Tax, text: Text) -> Option<String> {
     })
 }
 
-/// Whether CPU time shows the size of the loss better than throughput does. For this, both ends must have been pinned,
-/// and the interval of CPU time must be narrower than that of throughput, each relative to its value.
+/// Whether CPU time shows the size of the loss better than throughput does. For this, both ends must have been pinned.
+/// Also, relative to its value, the interval of CPU time must be narrower than the interval of throughput.
 fn leads(comparison: &Comparison, tax: &Tax) -> bool {
     let relative = |it: &Estimate| Some((it.hi? - it.lo?) / it.value.abs());
     let is_held = matches!(comparison.placement.asked, Placement::Same | Placement::Split);

@@ -133,7 +133,7 @@ fn rows(arms: [&Arm; 2], tax: &Tax, (comparison, trial): (&Comparison, &Trial), 
     rows
 }
 
-/// Returns a figure that does not exist for a single arm.
+/// Returns the figure of a single arm in a row that has a figure only for the difference between two arms.
 fn unknown() -> Figure {
     Figure::missing("only a difference")
 }

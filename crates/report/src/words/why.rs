@@ -41,7 +41,8 @@ pub(crate) fn sentences(comparisons: &[&Comparison], text: Text) -> Vec<String> 
     lines
 }
 
-/// Returns the notes about one comparison. If there are several pairs or places, each line names its pair and place.
+/// Returns the notes about one comparison. If there are several pairs, each line names its pair. `place` is the number
+/// of connections and the placement, or empty; each line begins with it.
 fn of_comparison(comparison: &Comparison, place: &str, text: Text) -> Vec<String> {
     let is_one_pair = comparison.why.len() == 1;
     let before = |parts: &[&str]| {

@@ -21,7 +21,7 @@ fn why_open(it: &Withheld, text: Text) -> String {
              possible; {}",
             more_time(it, *n_epochs_needed)
         ),
-        // A longer run would also leave out most of its additional epochs.
+        // If the run were longer, most of its additional epochs would also be left out.
         Reason::TooFewEpochs { have, need } if u64::from(it.n_left_out) > *have => format!(
             "{} of at least {need}, and {} do not count: these epochs were cut short, or one end of a connection \
              moved to another core in most slices of one arm. With --placement client-pinned, epochs with such moves \

@@ -1,8 +1,8 @@
 //! Checks whether the guard was long enough, or whether the start of the window still shows the change of arm.
 //!
-//! Requests in the first 10 ms of each window are counted separately. If they change θ, this is an effect of the
-//! change of arm, not of the transport. Called at each interim analysis, and by the rule of `judge` that withdraws
-//! verdicts.
+//! Requests in the first 10 ms of each window are counted separately. If these requests change θ, the cause is the
+//! change from one arm to the other, not the transport. Called at each interim analysis, and by the rule of `judge`
+//! that withdraws verdicts.
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 use crate::stats::estimate::Estimate;

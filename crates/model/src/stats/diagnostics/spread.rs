@@ -21,7 +21,7 @@ const DISAGREEMENT: f64 = 0.01;
 pub struct SamplingFloor {
     /// Variance of the counts of one arm's slices within an octet, divided by their mean.
     pub phi: f64,
-    /// Half-width of a 95 % interval of θ that the requests counted so far allow.
+    /// Half width of the 95 % interval of θ that is possible with the requests counted so far.
     pub half_width: f64,
 }
 

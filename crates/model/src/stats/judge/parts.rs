@@ -14,9 +14,9 @@ use crate::stats::{hodges_lehmann, rank_sum};
 pub(super) const LEAST_EPOCHS: usize = 6;
 /// The level of the test for a difference of θ between the two parts.
 const DIFFER_P: f64 = 0.01;
-/// The level of the same test if the undisturbed epochs by themselves are inconclusive. In simulations of runs in which
-/// a disturbance affected one arm, up to one run in seven reported a difference at level 0.01, and one run in twelve at
-/// level 0.05.
+/// The level of the same test if the undisturbed epochs by themselves are inconclusive. In simulations, a disturbance
+/// affected only one arm. At level 0.01, up to one run in seven reported a difference; at level 0.05, one run in
+/// twelve.
 const UNSUPPORTED_P: f64 = 0.05;
 /// The level of a part's own interval.
 const PART_ALPHA: f64 = 0.05;

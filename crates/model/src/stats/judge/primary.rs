@@ -14,11 +14,11 @@ use crate::stats::verdict::{
 };
 use crate::stats::{hodges_lehmann, signed_rank};
 
-/// If the half width of a tax's interval is larger than this, in percentage points, and larger than [`WIDE_SHARE`] of
-/// the tax, the interval is too wide to give a figure.
+/// An interval is too wide to give a figure if its half width, in percentage points of tax, is larger than this, and
+/// also larger than [`WIDE_SHARE`] of the tax.
 const WIDE_POINTS: f64 = 5.0;
-/// If the half width is larger than this share of the tax, and larger than [`WIDE_POINTS`], the interval is too wide to
-/// give a figure.
+/// An interval is too wide to give a figure if its half width is larger than this share of the tax, and also larger
+/// than [`WIDE_POINTS`].
 const WIDE_SHARE: f64 = 1.0 / 3.0;
 /// If foreign processes use more than this percentage of all CPU time, and nearly all epochs are disturbed, the size
 /// of an effect is not known.
@@ -160,7 +160,8 @@ fn has_two_speeds(epochs: &[Epoch]) -> bool {
     rate_modes(&Side::BOTH.into_iter().flat_map(rates).collect::<Vec<_>>()).is_some()
 }
 
-/// Returns the part of the plain answer that remains after the parts of the run are compared.
+/// Returns the plain answer, or a weaker answer if parts of the run differ or if the start of the windows may explain
+/// the result.
 fn hold_apart(input: &Input, theta: &Estimate, mut plain: Answer) -> Answer {
     let (verdict, direction) = plain.finding;
     for apart in differing_parts(input, theta) {

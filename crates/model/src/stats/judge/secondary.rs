@@ -90,8 +90,8 @@ fn cpu_effects(input: &Input, metric: Metric) -> Vec<f64> {
 /// these cases:
 /// - The verdict on throughput is not inconclusive, for example because the run is invalid.
 /// - A result for throughput was withdrawn.
-/// - The disturbed and the undisturbed epochs do not both show the same arm as the whole run at level α, or the two
-///   halves of the run do not. Two parts are compared only if each has at least six epochs.
+/// - At level α, two parts of the run do not both show the same arm as the whole run. The parts are the disturbed and
+///   the undisturbed epochs, or the two halves of the run. They are compared only if each part has at least six epochs.
 /// - The CPU time of one end is not known.
 /// - There are fewer epochs than the test needs (11).
 pub fn dearer_by_cpu(input: &Input, primary: &Primary) -> Option<Direction> {

@@ -2,8 +2,8 @@
 //!
 //! Only arithmetic on p-values. For the few metrics of one report, `holm` is used instead.
 
-/// Adjusts p-values. In a list of all hosts whose adjusted value is at most q, the expected share of hosts that are
-/// there by chance is at most q.
+/// Adjusts p-values. If a list has all hosts whose adjusted value is at most q, at most the share q of these hosts is
+/// expected to be in the list only by chance.
 ///
 /// With the m p-values sorted, p₍ᵢ₎ becomes min over j ≥ i of min(1, m·p₍ⱼ₎/j). A host is in the list at level q if
 /// its adjusted value is at most q; the expected share of false discoveries in this list is then at most q. Assumes

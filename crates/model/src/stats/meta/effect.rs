@@ -7,11 +7,11 @@
 use crate::stats::Estimate;
 use crate::stats::distributions::t_critical;
 
-/// Smallest number of degrees of freedom of a usable variance: that of six epochs, the smallest number of epochs that
-/// gives an interval. The weights need the second moment of 1/variance, which exists only above four degrees of
-/// freedom.
+/// Smallest number of degrees of freedom of a usable variance. A variance from six epochs has this number, and six is
+/// the smallest number of epochs that gives an interval. The weights need the second moment of 1/variance, which exists
+/// only above four degrees of freedom.
 pub const LEAST_FREEDOM: f64 = 5.0;
-/// Largest |value|: a ratio of costs is never e^1000, and the square of the value must stay far below an overflow.
+/// Largest |value|. A ratio of costs is never e^1000, and the square of a value must be far from an overflow.
 const LARGEST_VALUE: f64 = 1e3;
 /// Variances outside this range are not the result of measurements: a standard error of 1e-9 is a ten-millionth of a
 /// percent, and a standard error of 1000 contains no information. With variances in this range, sums over any fleet
@@ -44,8 +44,8 @@ impl Effect {
     /// freedom of this variance: epochs − 1, or +∞ if the variance is known.
     ///
     /// # Errors
-    /// [`Unusable`] if the value, the variance or the degrees of freedom cannot be used; it names the first of these
-    /// that cannot.
+    /// [`Unusable`] if the value, the variance or the degrees of freedom cannot be used. The error names the first of
+    /// these three that cannot be used.
     pub fn new(value: f64, variance: f64, freedom: f64) -> Result<Self, Unusable> {
         if value.is_nan() || value.abs() > LARGEST_VALUE {
             return Err(Unusable::Value);
@@ -110,8 +110,8 @@ impl Effect {
     /// excess    1 + 4/(ν−4)·b²        E[w²]·(σ² + τ²) over E[w]
     /// ```
     ///
-    /// For ν → ∞ or τ² ≫ v, all three factors approach the values for a known v. The excess is Meier's, for many
-    /// hosts.
+    /// For ν → ∞ or τ² ≫ v, all three factors approach the values for a known v. The formula for the excess is Meier's;
+    /// it is meant for many hosts.
     ///
     /// Example: ν = 9 at τ² = 0 gives 1 + 2/7 = 1.2857, 2·81·8/(49·5) = 5.2898, and 1.8.
     ///

@@ -110,11 +110,11 @@ impl Groups {
 }
 
 impl Common {
-    /// Computes the mean of group `after` minus the mean of group `before`, with its interval of level 1 − `alpha` and
-    /// p.
+    /// Computes the mean of group `after` minus the mean of group `before`, with the difference's p-value and its
+    /// interval of level 1 − `alpha`.
     ///
     /// The formula is d ± t(k−m)·√(se² + se²). There is no interval and no p if every group has only one host. Returns
-    /// `None` if one of the two groups has no hosts. For two groups with a different τ², use
+    /// `None` if one of the two groups has no hosts. If τ² differs between the two groups, use
     /// [`tested_difference`](crate::stats::tested_difference) of their own means.
     pub fn difference(&self, before: usize, after: usize, alpha: f64) -> Option<Difference> {
         let mean = |idx: usize| self.means.get(idx).copied().flatten();

@@ -10,10 +10,10 @@ const CORES: f64 = 1e-6;
 
 /// Returns the number of cores that a host loses, with an interval of level 1 − `alpha` from the host's effect.
 ///
-/// Estimand: L = rate·c of this host, where c is the CPU time that TCP adds to a request at both ends. The kernel's
-/// work for a request over TCP does not depend on how long the server works on the request, so c is also valid for
-/// other requests of about the same size. A ratio of CPU times would not be valid for them. Assumes that the rate is
-/// known. Returns `None` for a rate that is negative or not a number.
+/// Estimand: L = rate·c of this host; c is the CPU time that TCP adds to a request at both ends. The kernel's work for
+/// a request over TCP does not depend on how long the server works on the request. Therefore c is also valid for other
+/// requests of about the same size; a ratio of CPU times would not be valid for these requests. Assumes that the rate
+/// is known. Returns `None` for a rate that is negative or not a number.
 ///
 /// Example: 40,000 requests per second with c = 5 [0, 10] µs lose 0.2 [0, 0.4] cores.
 ///

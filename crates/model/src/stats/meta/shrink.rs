@@ -30,7 +30,7 @@ pub struct Posterior {
     pub own_variance: f64,
     /// Degrees of freedom of `own_variance`.
     pub own_freedom: f64,
-    /// The share of the value that comes from the mean of its kind, from 0 to 1; it is 1 if the host was not measured.
+    /// The share of the value that comes from the mean of the host's kind, from 0 to 1; 1 if the host was not measured.
     pub borrowed: f64,
     /// Variance of the error that this host shares with the other hosts of its kind: borrowed²·variance of the mean.
     pub shared_variance: f64,
@@ -91,9 +91,9 @@ impl Prior {
     ///
     /// # Source
     /// Morris, Parametric empirical Bayes inference, JASA 78 (1983) 47-55; Raudenbush and Bryk, Empirical Bayes
-    /// meta-analysis, Journal of Educational Statistics 10 (1985) 75-98; the error of τ² by Paule and Mandel, there
-    /// named after Fay and Herriot: Datta, Rao and Smith, On measuring the variability of small area estimators,
-    /// Biometrika 92 (2005) 183-196.
+    /// meta-analysis, Journal of Educational Statistics 10 (1985) 75-98; the error of Paule's and Mandel's τ² (which
+    /// this source calls Fay's and Herriot's): Datta, Rao and Smith, On measuring the variability of small area
+    /// estimators, Biometrika 92 (2005) 183-196.
     pub fn posterior(&self, measured: Option<&Effect>) -> Posterior {
         let Some(measured) = measured else {
             return self.prediction();

@@ -102,8 +102,8 @@ impl Sums {
         self.without_the_mean(self.spread, 2.0)
     }
 
-    /// Returns the variance of the τ² that solves Q = E Q, at this τ²: var(Q)/(Σw)², which is 2(k − 1)/(Σw)² for known
-    /// variances. Q decreases by Σw per unit of τ².
+    /// Returns the variance of the τ² that solves Q = E Q; these sums must be the sums at this τ². The variance is
+    /// var(Q)/(Σw)², which is 2(k − 1)/(Σw)² for known variances. Q decreases by Σw per unit of τ².
     pub(super) fn variance_of_tau_squared(&self) -> f64 {
         self.variance_of_q() / (self.weight * self.weight)
     }

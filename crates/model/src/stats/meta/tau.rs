@@ -49,11 +49,11 @@ pub(super) fn generalised_q(groups: &[&[Effect]], tau_squared: f64) -> (f64, f64
 /// Finds the τ² with Q(τ²) = E Q(τ²), by Paule and Mandel.
 ///
 /// Estimand: the variance of the hosts' true effects around the mean of their group. With known variances, E Q is k −
-/// groups, and this is the published estimate. With estimated variances, E Q is larger ([`Effect::moments`]); without
-/// this correction, variances that are small by chance would be mistaken for differences between hosts: at ten epochs
-/// E Q is 1.29 k, and k = 10,000 hosts that do not differ at all would certainly be reported as different. Assumes
-/// independent hosts, and variances that do not depend on the effects. Returns 0 if Q(0) ≤ E Q(0), or if every group
-/// has fewer than two hosts.
+/// groups, and this is the published estimate. With estimated variances, E Q is larger ([`Effect::moments`]): at ten
+/// epochs E Q is 1.29 k. Without this correction, variances that are small by chance would be mistaken for differences
+/// between hosts: 10,000 hosts that do not differ at all would certainly be reported as different. Assumes independent
+/// hosts, and variances that do not depend on the effects. Returns 0 if Q(0) ≤ E Q(0), or if every group has fewer than
+/// two hosts.
 ///
 /// Example: for effects ±1 of known variance 0.5, Q(τ²) = 2/(0.5 + τ²) is 1 at τ² = 1.5.
 ///
@@ -69,8 +69,8 @@ fn paule_mandel(groups: &[&[Effect]]) -> f64 {
 
 /// Finds the τ² at which the restricted likelihood has its maximum.
 ///
-/// Estimand and degenerate input are as for [`paule_mandel`]. The result is the root of the score, which is, up to a
-/// factor:
+/// The estimand, and the results for degenerate input, are those of [`paule_mandel`]. The result is the root of the
+/// score, which is, up to a factor:
 ///
 /// ```text
 /// Σ_groups ( Σ w²·(θ − mean)² − Σ w + Σ w²/Σ w )

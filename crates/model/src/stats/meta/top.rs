@@ -1,6 +1,7 @@
-//! Computes the probability of each host to be among the hosts that lose most.
+//! Computes, for each host, the probability that the host is among the hosts that lose most.
 //!
-//! A ranking only by the estimates does not show how close the next hosts are. Called for the ranking of a fleet.
+//! A ranking that uses only the estimates does not show how small the differences between neighbouring hosts are.
+//! Called for the ranking of a fleet.
 
 use super::lost::is_rate;
 use crate::stats::distributions::normal_cdf;

@@ -40,7 +40,7 @@ pub struct Total {
     pub error_of_means: f64,
 }
 
-/// Sums the CPU time lost over `hosts`, each of a kind in `priors`, with an interval of level 1 − `alpha`.
+/// Sums the CPU time that `hosts` lose, with an interval of level 1 − `alpha`; each host has a kind in `priors`.
 ///
 /// Estimand: Σ Lᵢ = Σ rateᵢ·cᵢ over exactly these hosts, as in [`cores_lost`](crate::stats::meta::cores_lost), with the
 /// true cᵢ of each host. It is not the mean of a population of fleets, so a host that was measured without error adds
@@ -54,12 +54,12 @@ pub struct Total {
 /// interval  value ± t·√(own + means)                t at Satterthwaite's degrees of freedom
 /// ```
 ///
-/// Assumes that whether a host was measured depends neither on its effect within its kind nor on its rate. If the
-/// busiest hosts have another tax, a sum that is based on the other hosts has a corresponding error, and the interval
-/// does not show it. The rates are treated as known. The means of different kinds have independent errors; this is
-/// nearly true if one prior is that of the whole fleet. If a few hosts have most of the requests, the interval is only
-/// as normal as the effects of these hosts. Returns `None` if there are no hosts, for an `alpha` out of range, or if a
-/// variance is so large that the sum is not a number.
+/// Assumes that the choice of the measured hosts depends neither on their effects within their kind nor on their rates.
+/// If the busiest hosts have another tax, a sum that is based on the other hosts has a corresponding error, and the
+/// interval does not show this error. The rates are treated as known. The means of different kinds have independent
+/// errors; this is nearly true if one kind has the prior of the whole fleet. If a few hosts have most of the requests,
+/// the sum is only as close to a normal distribution as the effects of these hosts. Returns `None` if there are no
+/// hosts, for an `alpha` out of range, or if a variance is so large that the sum is not a number.
 ///
 /// Example: two hosts with 100,000 requests per second each, both not measured, and a kind with μ = 5 µs of variance
 /// 0.04 µs² and τ² = 0: m = 5 and V = 0, so the result is 1 core with the error 0.2 µs · 200,000/s = 0.04, since both

@@ -73,10 +73,11 @@ pub fn blocks(counts: &[[usize; 2]], least: usize) -> Vec<Range<usize>> {
 
 /// Compares one quantile of the two arms over blocks of epochs.
 ///
-/// Estimand: the typical ratio (and difference) of the arms' quantiles under the same conditions. Formula: nearest
-/// rank per block and arm, then [`hodges_lehmann::estimate`] over the blocks. Assumes that blocks are independent, not
-/// that requests are: intervals from all requests together are wrong by a large factor. Needs at least six blocks
-/// (more if the level requires it), and for p99 and p99.9 slices of at least ten times the 99 % latency.
+/// Estimand: the typical ratio (and difference) of the arms' quantiles under the same conditions. Formula: nearest rank
+/// per block and arm, then [`hodges_lehmann::estimate`] over the blocks. Assumes that blocks are independent, not that
+/// requests are independent: intervals from all requests together are wrong by a large factor. Needs at least six
+/// blocks (more if the level requires it). For p99 and p99.9, the slices must also be at least ten times as long as the
+/// 99 % latency.
 ///
 /// Example: six blocks with a p50 of 100 µs and 110 µs give ln 1.1 [ln 1.1, ln 1.1] and 10 µs [10, 10].
 pub fn compare(epochs: &[Epoch], quantile: Quantile, alpha: f64) -> Comparison {

@@ -7,14 +7,15 @@ use looptax_model::record::{Change, CheckedConnection, Edit, PointCode, SwitchVe
 use crate::terminal::lines::fitted;
 use crate::terminal::style::{Style, cleaned};
 
-/// Returns the text cleaned, and broken into lines of the terminal's width.
+/// Returns the cleaned text, broken into lines of the terminal's width.
 pub(in crate::terminal) fn wrapped(part: &str, style: Style) -> String {
     fitted(&cleaned(part, style), style.width)
 }
 
 /// Returns the lines for copying, which are never broken.
 pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change, style: Style) -> String {
-    // If no server listens at the address, these lines repair that failure, so no other repair has to come first.
+    // If no server listens at the address, these lines are the repair, so the user does not have to repair anything
+    // else first.
     let is_the_mend = answer.points.iter().any(|it| it.code == PointCode::ReachesNothing);
     let when = match answer.verdict {
         SwitchVerdict::WouldNotWork if !is_the_mend => "once that is fixed, ",

@@ -121,8 +121,8 @@ const fn where_it_belongs(place: StepPlace) -> &'static str {
     }
 }
 
-/// Whether a point gets a line although the user did not ask for all points. A point gets none if it is about losses,
-/// or if the heading already shows the fact.
+/// Whether a point gets a line although the user did not ask for all points. A point does not get a line if it is about
+/// losses, or if the heading already shows the fact.
 fn is_worth_a_line(point: &Point) -> bool {
     let is_known = matches!(point.code, PointCode::TakesTcp | PointCode::ConnectedOverTcp);
     point.topic != Topic::Losses && (!is_known || point.next.is_some())

@@ -32,8 +32,8 @@ struct Row {
     may_be_a_server: bool,
 }
 
-/// All clients in three groups: those that pay, those that may pay, and those that do not. Each group is sorted by
-/// loss.
+/// All clients in three groups: clients that pay, clients that may pay, and clients that do not pay. Each group is
+/// sorted by loss.
 #[derive(Debug)]
 pub(super) struct Clients {
     paying: Sort,

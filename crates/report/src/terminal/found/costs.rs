@@ -100,7 +100,7 @@ fn priced_without_proxy(found: &Found) -> BTreeSet<(&str, &str)> {
     through.collect()
 }
 
-/// Returns the kinds of server whose encrypted requests are counted at the cost of unencrypted ones.
+/// Returns the kinds of server whose encrypted requests are counted at the cost of unencrypted requests.
 fn priced_without_tls(found: &Found) -> BTreeSet<&str> {
     let is_plain = |places: &[usize]| {
         let mut sources = places.iter().filter_map(|it| found.cost_sources.get(*it));

@@ -1,5 +1,6 @@
-//! The output of `looptax find`, for a terminal: the clients that pay and those that do not, the chains of programs
-//! behind pages, the servers, and the obstacles. The output fits one screen unless the user asks for everything.
+//! The output of `looptax find`, for a terminal: the clients that pay and the clients that do not pay, the chains of
+//! programs behind pages, the servers, and the obstacles. The output fits one screen unless the user asks for
+//! everything.
 //!
 //! Every name comes from outside and is cleaned.
 

@@ -79,8 +79,8 @@ fn one(whats: &[&str], most_names: usize) -> Option<String> {
         before = before.min(n_equal(first.iter(), other.iter()));
         after = after.min(n_equal(first.iter().rev(), other.iter().rev()));
     }
-    // A number of common words below the minimum counts as zero. For example, the same program name before different
-    // numbers is part of the names.
+    // If fewer words than the minimum are common, they do not count. For example, if the notes have the same program
+    // name before different numbers, this program name is part of the names.
     let [before, after] = [before, after].map(|it| if it < LEAST_SHARED { 0 } else { it });
     if before.max(after) < LEAST_SHARED {
         return None;

@@ -183,7 +183,7 @@ pub(super) fn may_be(listener: &FoundListener, found: &Found, text: Text) -> Opt
     }
 }
 
-/// Returns the server's container or unit. If that is not known, but the server is in another network, returns the
+/// Returns the server's container or unit. If neither is known, but the server is in another network, returns the
 /// network.
 fn place(server: &FoundServer, text: Text) -> String {
     match (&server.home, &server.network) {

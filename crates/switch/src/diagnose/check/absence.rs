@@ -1,5 +1,5 @@
-//! Gathers facts about a socket that a client does not find: whether looptax sees the socket, which process listens on
-//! its name, and which other sockets are in its folder.
+//! Gathers facts about a socket that a client does not find: whether looptax sees the socket, which process listens at
+//! the socket's name, and which other sockets are in the socket's folder.
 //!
 //! Inspects folders and the kernel's list of sockets; connects to nothing. Called if the path to a socket cannot be
 //! followed to its end.
