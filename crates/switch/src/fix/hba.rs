@@ -170,7 +170,8 @@ fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     let Some(process) = looptax_host::discover::process(pid) else {
         return Err(elsewhere("looptax did not find the server's process"));
     };
-    // Even a user who may not inspect the process can see that it is the process of this data folder.
+    // Even to a user who may not inspect the process, the lock file shows that this process is the server of the data
+    // folder.
     if kernel::link(process.file("cwd")).is_err() {
         return Ok(());
     }

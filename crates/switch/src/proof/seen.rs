@@ -116,7 +116,7 @@ pub(super) struct Seen {
     pub(super) others: BTreeSet<String>,
     /// Since when logins have been refused and none was admitted.
     pub(super) refused_since: Option<Duration>,
-    /// Since when the server has not answered, with its last error.
+    /// Since when the server has not answered, and the last error.
     pub(super) gone: Option<(Duration, String)>,
     /// Whether processes of the application were running before, and no such process is running at present.
     pub(super) is_application_gone: bool,

@@ -35,10 +35,10 @@ pub struct Watch {
     known_tcp: BTreeSet<(SocketAddr, SocketAddr)>,
     known_inodes: BTreeSet<u64>,
     known_sessions: BTreeSet<u64>,
-    /// Inodes of connections to the socket since counting began: the application's, and (`our_inodes`) looptax's own.
+    /// Inodes of socket connections since counting began: the application's in `own_inodes`, looptax's in `our_inodes`.
     own_inodes: BTreeSet<u64>,
     our_inodes: BTreeSet<u64>,
-    /// The look that first saw each connection to the socket: in the server's list, and (`open_since`) the kernel's.
+    /// The look that first saw each connection: `listed_since` in the server's list, `open_since` in the kernel's list.
     listed_since: BTreeMap<u64, u64>,
     open_since: BTreeMap<u64, u64>,
     n_looks: u64,
@@ -210,8 +210,8 @@ impl Watch {
         self.restart();
     }
 
-    /// Determines whether the kernel sees every connection that the server counts. Uses the connections that it sees
-    /// before anything is written.
+    /// Determines whether the kernel sees every connection that the server counts. Uses the connections that the kernel
+    /// sees before anything is written.
     ///
     /// Connections that stay open need no count. If there were short connections before, waits for a short one.
     pub fn calibrate(&mut self) {
@@ -518,9 +518,9 @@ impl Watch {
         earlier.filter_map(|it| self.over_socket.get(it)).any(|it| self.application.has(it))
     }
 
-    /// Returns how many sessions over the socket must be the application's: those that the server has listed since an
-    /// earlier look, minus the connections that other programs have had open in all that time. A session that is in the
-    /// server's list before and after looptax reads the kernel's list was open in between, and has a process.
+    /// Returns how many sessions over the socket must be the application's: those listed since an earlier look, minus
+    /// other programs' connections that have been open in all that time. If the server lists a session before and after
+    /// looptax reads the kernel's list, the session was open in between, and has a process.
     fn n_listed_alone(&self) -> u64 {
         let is_others = |it: &u64| !self.own_inodes.contains(it) && !self.our_inodes.contains(it);
         // There has to be at least one look between the two lists.

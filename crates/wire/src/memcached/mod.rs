@@ -41,7 +41,7 @@ impl<S: Stream> Connection<S> {
     ///
     /// # Errors
     /// [`WireError::Server`] if the server refuses, with the first word as its code (`CLIENT_ERROR`),
-    /// [`WireError::Malformed`] if it is not memcached; `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Malformed`] if the peer is not memcached; `Timeout`, `Closed`, `Io`.
     pub fn hello(stream: S, timeout_hint: Duration) -> Result<Self, WireError> {
         let mut lines = Lines::new(stream, PROTOCOL, timeout_hint);
         lines.send(b"version\r\n")?;
