@@ -25,7 +25,7 @@ pub struct SocketOf {
     pub folder: String,
     /// How looptax found the socket, for a person.
     pub words: String,
-    /// Whether looptax did not see the socket, and the path is only the one that packages usually use.
+    /// Whether looptax did not see the socket, and the path is only the usual path in packages.
     pub is_guess: bool,
     /// Whether looptax did not see the socket's owner. The socket then counts only if a login shows that it leads to
     /// the server on the port.

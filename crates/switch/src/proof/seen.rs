@@ -82,7 +82,7 @@ pub(super) struct Seen {
     /// The connections to the socket that were opened since the file was written and are open at present, minus the
     /// sessions that the server lists for the account.
     pub(super) n_not_listed: u64,
-    /// Other programs that connected to the socket, and that looptax knows are not the application.
+    /// Programs that connected to the socket and certainly are not the application.
     pub(super) strangers: BTreeSet<String>,
     /// The number of all connections to the socket, according to the kernel's list.
     pub(super) n_over_socket: u64,

@@ -213,7 +213,7 @@ impl Watch {
     /// Determines whether the kernel sees every connection that the server counts. Uses the connections that the kernel
     /// sees before anything is written.
     ///
-    /// Connections that stay open need no count. If there were short connections before, waits for a short one.
+    /// Connections that stay open need no count. If there were short connections before, waits for a short connection.
     pub fn calibrate(&mut self) {
         let begun = Since::now();
         loop {
@@ -448,7 +448,7 @@ impl Watch {
             return;
         }
         if self.seen.by_kernel.is_some() {
-            // The kernel's count shows whose connection it is, however short it was.
+            // The kernel's count shows the process even of a very short connection.
         } else if self.eye.sees_tcp() {
             // The server's list shows the connection's account, if the connection lasts long enough.
             self.seen.n_unclear += 1;
@@ -542,7 +542,7 @@ impl Watch {
         self.application.is_read_by(pids);
     }
 
-    /// Collects TCP clients before anything is written. If all are the same program, that is the application.
+    /// Collects TCP clients before anything is written. If all run one program, this program is the application.
     pub(super) fn learn(&mut self, all: &[Asking]) {
         let own = all.iter().filter(|it| self.of.takes(&it.counted.asked));
         self.seen.n_opened_by_all += own.map(|it| it.counted.counts.n_opened).sum::<u64>();

@@ -2,7 +2,7 @@
 //!
 //! This file uses the text protocol, because every version and most client libraries support it; the binary and the
 //! meta protocol are not used. There is no login: memcached's own login is experimental, and our private servers do not
-//! use it. Called by bench (codecs), servers (filling) and path (proof of an arm).
+//! use it. Called by `bench` (codecs), `servers` (filling) and `path` (proof of an arm).
 //!
 //! # Source
 //! memcached 1.6.18, `doc/protocol.txt`.

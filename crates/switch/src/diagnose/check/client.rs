@@ -32,7 +32,7 @@ pub struct Client {
     pub unit: Option<Unit>,
 }
 
-/// The lowest number of the users that systemd creates when it starts a unit. Such a user has only the rights that all
+/// The lowest user id that systemd uses when it creates a user for a unit. Such a user has only the rights that all
 /// users have.
 ///
 /// # Source
