@@ -64,7 +64,8 @@ pub enum SwitchError {
 }
 
 impl SwitchError {
-    /// Turns an error about the journal into the error for a step that is already done.
+    /// Adapts an error to a step that is already done: an error about the journal then means only that the journal does
+    /// not record the step.
     pub(crate) fn after_it(self) -> Self {
         match self {
             Self::Journal { path, source } => Self::Unnoted { path, source },

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::SwitchError;
 
-/// The size of the largest file that is read. Configuration that people write has some kilobytes.
+/// The size of the largest file that is read. Configuration files that people write have a few kilobytes.
 pub(crate) const MOST_BYTES: u64 = 1 << 20;
 
 /// A regular file with its contents, or the path of a file that does not exist yet.

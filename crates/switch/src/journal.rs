@@ -40,7 +40,7 @@ pub enum Step {
         /// The subject of the switch, for a person: `WordPress, mysql at 127.0.0.1:3306`.
         title: String,
         files: Vec<PlannedFile>,
-        /// The change to something other than files, if this switch only makes later switches possible.
+        /// The fix, if this switch only makes later switches possible.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         fix: Option<Fix>,
     },
@@ -145,7 +145,7 @@ pub struct ServerOf {
 }
 
 impl ServerOf {
-    /// Names what the server keeps until it restarts with its old file.
+    /// Returns the words for the change that the server keeps until the server restarts with its old file.
     pub fn gain(&self) -> &'static str {
         if self.had_socket { "its longer queue" } else { "its socket" }
     }
@@ -210,7 +210,7 @@ pub enum Fix {
         /// The server's address, without a password.
         server: String,
     },
-    /// A line of PostgreSQL's `pg_hba.conf`, a file of the switch that the server has to reload.
+    /// A line of PostgreSQL's `pg_hba.conf`. The switch writes this file, and the server has to reload it.
     Hba { data: PathBuf },
 }
 
@@ -318,8 +318,8 @@ impl Journal {
     }
 }
 
-/// Takes the lock. If the lock is held, retries for a moment: a process that the last holder has just started also
-/// holds the lock, until this process executes its own program.
+/// Takes the lock. If the lock is held, retries for a moment. The last holder may just have started a process: this
+/// process also holds the lock, until it executes its own program.
 fn lock(file: &File) -> rustix::io::Result<()> {
     let take = || rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive);
     for _ in 0..LOCK_TRIES {

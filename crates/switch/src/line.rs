@@ -1,5 +1,5 @@
 //! A command that looptax runs to its end, and the text that shows the command to a person. The command is a shell
-//! line, or a run of a process's own program with other arguments.
+//! line, or it runs the program of a running process with different arguments.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -12,7 +12,7 @@ use looptax_host::program::{Answer, Ask, ProgramError, Subject, Variables};
 /// The suffix that the kernel adds to the name of a program that was replaced.
 const REPLACED: &str = " (deleted)";
 
-/// A command that looptax runs to its end: a shell line, or a run of a process's own program with other arguments.
+/// A command that looptax runs to its end: a shell line, or the program of a running process with different arguments.
 #[derive(Debug, Clone)]
 pub struct Line {
     text: String,
@@ -74,7 +74,8 @@ impl Commands {
     }
 }
 
-/// A run of a process's own program with other arguments. The program runs as the owner of the process.
+/// The program of a running process, to be run with different arguments. looptax runs the program as the owner of the
+/// process.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     pub(crate) process: Process,

@@ -24,7 +24,7 @@ pub struct Switch {
     pub standing: SwitchStanding,
     /// The switch's files, with what each file holds at present.
     pub files: Vec<ListedFile>,
-    /// The change to something other than files, if this switch only made later switches possible.
+    /// The fix, if this switch only made later switches possible.
     pub fix: Option<Fix>,
     pub steps: Vec<Step>,
 }

@@ -1,5 +1,5 @@
-//! Replaces one file: makes a new file next to the old one, with its attributes and other bytes, and puts it in the old
-//! file's place in one step.
+//! Replaces one file: makes a new file next to the old one, with the old file's attributes and the new bytes, and puts
+//! the new file in the old file's place in one step.
 //!
 //! The two files exchange their names (`RENAME_EXCHANGE`), so the previous file is still available. If the previous
 //! file is not the file that was read, another process wrote it in the meantime, and the names are exchanged back. On a

@@ -181,7 +181,7 @@ impl Work {
         &self.id
     }
 
-    /// Returns the change to something other than files, if the switch only makes later switches possible.
+    /// Returns the fix, if the switch only makes later switches possible.
     pub fn fix(&self) -> Option<&Fix> {
         match self.journal.steps.first() {
             Some(Step::Planned { fix, .. }) => fix.as_ref(),
@@ -237,7 +237,7 @@ impl Work {
     fn write_or_end(&mut self, edited: &[Edited], which: impl RangeBounds<usize>) -> Result<(), SwitchError> {
         self.journal.add(Step::Writing)?;
         if let Err((idx, error)) = self.write_these(edited, which) {
-            // Putting the files back is more important than noting it in the journal.
+            // Putting the files back is more important than recording this in the journal.
             let noted = self.journal.add(Step::PuttingBack { why: error.to_string() });
             // The file may be in place already, but not on disk yet. Text that another process wrote stays.
             let may_be_new = match &error {
@@ -350,7 +350,7 @@ impl Work {
         for idx in 0..self.files.len() {
             text_back(&self.folder, &self.files[idx], idx)?;
         }
-        // Putting the files back is more important than noting it in the journal.
+        // Putting the files back is more important than recording this in the journal.
         let noted = self.journal.add(Step::PuttingBack { why: why.to_owned() });
         self.bring_old(..)?;
         let noted = noted.and_then(|()| self.journal.add(Step::PutBack));

@@ -146,8 +146,8 @@ impl Files {
             for _ in 0..=self.below(4) {
                 self.add_alike(&mut sides);
             }
-            // The lines for the socket stay in order, and so do the lines for TCP; only how the two are mixed is
-            // random.
+            // The lines for the socket stay in order, and so do the lines for TCP. Only the way in which the two
+            // sequences are mixed is random.
             let [mut local, mut host] = sides;
             local.reverse();
             host.reverse();
@@ -381,14 +381,14 @@ impl File {
         })
     }
 
-    /// Returns a login that gets different answers over the socket and over TCP from one of these address families, if
-    /// there is one.
+    /// Returns a login that gets different answers over the socket and over TCP, if there is such a login. Over TCP,
+    /// only addresses of these families count.
     pub fn differs(&self, families: &[bool], world: u64) -> Option<(Login<'static>, Transport)> {
         self.find(families, world, |tcp, socket| tcp != socket)
     }
 
-    /// Returns a login that may be accepted over the socket and may be refused over TCP from one of these address
-    /// families, if there is one.
+    /// Returns a login that may be accepted over the socket and may be refused over TCP, if there is such a login. Over
+    /// TCP, only addresses of these families count.
     pub fn gets_more(&self, families: &[bool], world: u64) -> Option<(Login<'static>, Transport)> {
         self.find(families, world, |tcp, socket| {
             let is_open = *tcp == Answer::Asked("trust", "");

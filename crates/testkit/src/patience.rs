@@ -11,7 +11,7 @@ const PAUSE: Duration = Duration::from_millis(10);
 /// Calls `look` until it returns a value.
 ///
 /// # Panics
-/// Panics if there is no value after pauses of `at_most` in total; the message contains `what`.
+/// Panics if there is no value after all pauses, which take `at_most` in total; the message contains `what`.
 #[track_caller]
 pub fn wait_for<T>(what: &str, at_most: Duration, look: impl FnMut() -> Option<T>) -> T {
     let found = wait(at_most, look);
@@ -19,7 +19,8 @@ pub fn wait_for<T>(what: &str, at_most: Duration, look: impl FnMut() -> Option<T
     found.expect("just asserted")
 }
 
-/// Calls `look` until it returns a value; returns `None` if there is no value after pauses of `at_most` in total.
+/// Calls `look` until it returns a value, with pauses between the calls. Returns `None` if there is no value after all
+/// pauses, which take `at_most` in total.
 pub fn wait<T>(at_most: Duration, mut look: impl FnMut() -> Option<T>) -> Option<T> {
     let n_looks = at_most.div_duration_f64(PAUSE).ceil() as u64;
     (0..=n_looks).find_map(|look_idx| {

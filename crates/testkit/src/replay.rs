@@ -19,7 +19,7 @@ pub struct Replay {
     answers: Vec<u8>,
     n_read: usize,
     piece_bytes: usize,
-    /// The position from which on answers are not split into pieces.
+    /// Answers from this position on are not split into pieces.
     whole_from: usize,
     end: End,
     sent: Vec<u8>,
@@ -39,7 +39,7 @@ impl Replay {
         self
     }
 
-    /// Adds `answers`, which arrive after the others as one separate piece.
+    /// Adds `answers`, which arrive after the earlier answers, as one separate piece.
     #[must_use]
     pub fn then(mut self, answers: &[u8]) -> Self {
         self.answers.extend_from_slice(answers);

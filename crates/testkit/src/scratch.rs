@@ -115,8 +115,8 @@ impl Scratch {
         self.processes().into_iter().filter(is_it).collect()
     }
 
-    /// Fails if, after a second, a process still uses the folder or TMPDIR is not empty. The second is for the guard
-    /// of `looptax run`, which ends only when it sees that the process that started it has ended.
+    /// Waits up to a second, and fails if a process then still uses the folder, or if TMPDIR is not empty. The wait is
+    /// for the guard of `looptax run`: the guard ends only when it sees that the process that started it has ended.
     ///
     /// # Panics
     /// Panics if something is left.

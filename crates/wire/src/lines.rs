@@ -1,7 +1,8 @@
 //! Reads lines and bytes from the stream during set-up, for line-based protocols.
 //!
-//! Reads ahead into a buffer, which must be empty again after each exchange; if it is not, the peer sent more than it
-//! was asked for. The measured loop does its own reading. Called by the connections of Redis and memcached.
+//! Reads available bytes into a buffer. After each exchange the buffer must be empty again; otherwise the peer sent
+//! more than looptax requested. The measured loop does its own reading. Called by the connections of Redis and
+//! memcached.
 
 use std::time::Duration;
 

@@ -42,7 +42,7 @@ impl Login {
 /// The kind of channel to the server; it decides whether a password may be sent in clear text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Channel {
-    /// A Unix domain socket: no other program can listen, so clear text is safe.
+    /// A Unix domain socket: no other program can read the bytes, so clear text is safe.
     Local,
     /// TCP without TLS, within this machine.
     PlainTcp,

@@ -15,9 +15,9 @@ pub struct Pipelined<C> {
 }
 
 impl<C: Codec> Pipelined<C> {
-    /// Makes batches of `n` requests of `inner`, at least one. Each request must be answered by one reply with at least
-    /// `least_data_bytes` bytes of data. This file checks that, because the caller sees only the reply of the whole
-    /// batch.
+    /// Makes batches of `n` requests of `inner`; if `n` is 0, of one request. Each request must be answered by one
+    /// reply with at least `least_data_bytes` bytes of data. This file checks that, because the caller sees only the
+    /// reply of the whole batch.
     pub fn new(inner: C, n: usize, least_data_bytes: usize) -> Self {
         Self { inner, n: n.max(1), n_answered: 0, least_data_bytes, at: 0 }
     }

@@ -1,9 +1,9 @@
 //! Requests of several SQL statements: their description, and the codec that runs the statements in turn.
 //!
 //! Each protocol provides its own [`Statement`]; this file decides which statement comes next and which values it gets.
-//! The codec runs once per message: buffers keep their capacity, and nothing is allocated except for errors. The room
-//! `path` describes workloads with these types, `Connection::prepare_transaction` makes the codec, and the load engine
-//! calls it.
+//! The codec runs once per message: buffers keep their capacity, and nothing is allocated except for errors. `path`
+//! describes workloads with these types, `Connection::prepare_transaction` makes the codec, and the load engine calls
+//! it.
 
 mod digits;
 mod pieces;

@@ -58,7 +58,7 @@ pub fn spell_unspoken(address: &Unspoken, wanted: Wanted<'_>) -> Result<Spelled,
 
 /// Returns the parts of the address that the spellings do not contain.
 fn left_out(address: &Address) -> Option<String> {
-    // MongoDB's drivers use the same option words, so these options are kept.
+    // MongoDB's drivers share the same option names, so the spellings keep these options.
     let unread = if address.protocol == Protocol::Mongodb { &[][..] } else { &address.unread };
     // A password that is not percent-encoded may look like an option's name.
     let is_name = |it: &&String| it.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));

@@ -1,5 +1,5 @@
 //! Finds the process that listens on a socket, and whether the same process listens on a port. Called by `moving` for a
-//! socket that a person passed, and by `check` if it does not log in.
+//! socket that a person passed, and by `check` if the check includes no login.
 //!
 //! Only a connection shows whether a process listens. looptax closes the connection immediately, and sends no byte.
 

@@ -1,4 +1,4 @@
-//! Writes the sentence about ports that closed connections hold, for `find` and `check`.
+//! Writes the sentence about ports that are held by closed connections, for `find` and `check`.
 
 use std::net::SocketAddr;
 

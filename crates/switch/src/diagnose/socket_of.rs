@@ -25,7 +25,7 @@ pub struct SocketOf {
     pub folder: String,
     /// How looptax found the socket, for a person.
     pub words: String,
-    /// Whether looptax did not see the socket, and the path is only the one that packages usually use.
+    /// Whether looptax did not see the socket, and the path is only the usual path in packages.
     pub is_guess: bool,
     /// Whether looptax did not see the socket's owner. The socket then counts only if a login shows that it leads to
     /// the server on the port.
@@ -206,7 +206,8 @@ pub(crate) const fn is_made_by_lines(kind: Kind) -> bool {
     matches!(kind, Kind::PhpFpm | Kind::Http)
 }
 
-/// Returns the only socket of the user whose process listens on the port, if that process is not visible.
+/// Returns the socket of the user whose process listens on the port, if that process is not visible and the user has
+/// only one socket.
 fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
     let here = Near::us(&[]).network;
     let ip = own_address(address.host.as_deref().unwrap_or("localhost"));

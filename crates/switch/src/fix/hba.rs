@@ -97,8 +97,8 @@ impl HbaFix {
         Ok(Self { line, above: placed.above, edited, data, admin: wish.admin.cloned() })
     }
 
-    /// Writes the line, has the server check its rules if there is an administrator's login, and makes the server load
-    /// them. If the rules have an error, puts the old file back.
+    /// Writes the line. If there is an administrator's login, makes the server check its rules. Then makes the server
+    /// load the rules. If the rules have an error, puts the old file back.
     ///
     /// # Errors
     /// [`FixError::BadRules`], [`FixError::Reload`] and [`FixError::Switch`]; after each of these the file is as it was
@@ -170,7 +170,8 @@ fn refuse_elsewhere(path: &Path, data: &Path) -> Result<(), FixError> {
     let Some(process) = looptax_host::discover::process(pid) else {
         return Err(elsewhere("looptax did not find the server's process"));
     };
-    // Even a user who may not inspect the process can see that it is the process of this data folder.
+    // Even to a user who may not inspect the process, the lock file shows that this process is the server of the data
+    // folder.
     if kernel::link(process.file("cwd")).is_err() {
         return Ok(());
     }
@@ -215,7 +216,7 @@ fn postmaster(data: &Path) -> Result<rustix::fd::OwnedFd, FixError> {
         .ok_or_else(|| failed("the server does not run"))
 }
 
-/// Has the server check the rules that are in the file at present. Returns an error if the server reports a mistake.
+/// Makes the server check the rules that are in the file at present. Returns an error if the server reports a mistake.
 /// Does nothing without an administrator's login.
 fn look_through(admin: Option<&Address>, path: &Path) -> Result<(), FixError> {
     let Some(admin) = admin else { return Ok(()) };

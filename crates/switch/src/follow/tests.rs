@@ -131,8 +131,8 @@ fn dot_env_counts_as_its_framework_reads_it() {
     let wanted = [("DB_HOST", "localhost"), ("DB_SOCKET", "/run/s")];
     let new = "APP_ENV=prod\nDB_HOST=localhost\nDB_SOCKET=/run/s\nDB_USER=u\n";
     assert_eq!(written(&found, &wanted).unwrap(), [(system.path("srv/a/.env"), new.to_owned())]);
-    // In programs other than Symfony, looptax does not know which of two `.env` files counts. A file that sets only a
-    // password shows nothing.
+    // In programs other than Symfony, looptax does not know which of two `.env` files overrides the other. A file that
+    // sets only a password does not show where the other variables are set.
     for path in ["srv/b/settings.py", "srv/c/settings.py", "srv/a/.env"] {
         assert_eq!(of_file(&system, path).values.len(), 0, "{path}");
     }

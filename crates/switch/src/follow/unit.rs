@@ -71,8 +71,8 @@ pub(super) fn find(
     followed.reload = Some(restart_of(unit));
 }
 
-/// Returns the command that gives a unit its changed environment. For a template unit it only reloads systemd, because
-/// its instances are not known.
+/// Returns the command that gives a unit its changed environment. For a template unit, the command only reloads
+/// systemd, because looptax does not know the unit's instances.
 pub(crate) fn restart_of(unit: &str) -> String {
     let reload = "systemctl daemon-reload";
     if unit.contains("@.") {

@@ -107,8 +107,8 @@ impl Application {
         }));
     }
 
-    /// Whether a process is a short command of the application. If `is_any` is false, only commands count that looptax
-    /// has never seen running, because these cannot be recognised in any other way.
+    /// Whether a process is a short command of the application. If `is_any` is false, counts only the commands that
+    /// looptax has never seen running, because such commands cannot be recognised in any other way.
     fn is_command(&self, comm: &str, by: u32, is_any: bool) -> bool {
         let mut alike = self.commands.iter().filter(|it| it.comm == comm && (is_any || !it.is_seen)).peekable();
         alike.peek().is_some()
@@ -302,8 +302,8 @@ fn title(process: &Process) -> String {
     words.chars().filter(|it| !it.is_ascii_digit()).collect()
 }
 
-/// Whether two processes run the same program, and either one is the other's child, or both are children of a third
-/// process that runs this program too.
+/// Whether two processes run the same program and are relatives: one process is the parent of the other process, or
+/// both are children of a third process that runs this program too.
 fn is_family(one: &Process, other: &Process) -> bool {
     let is_same_program = one.program.is_some() && one.program == other.program;
     if one.parent == other.pid || other.parent == one.pid {

@@ -40,7 +40,8 @@ impl Askers {
     /// was seen and has the same name and parent.
     pub(super) fn all(&mut self, open: &BTreeSet<SocketAddr>) -> Vec<Asker> {
         let Self { mut all, others } = std::mem::take(self);
-        // A short connection may have been opened after the server listed its connections, so its pid is compared.
+        // A short connection may be missing in the server's list, because the program opened it after the server had
+        // made the list. So looptax compares the program's pid.
         let is_another_s = |pid: u32| others.iter().any(|(from, of)| *of == pid && open.contains(from));
         all.retain(|it| !is_another_s(it.process.pid));
         let seen: Vec<(String, u32)> =

@@ -1,5 +1,5 @@
-//! Has the kernel count requests by client and server, if looptax has the rights that this needs. The kernel counts
-//! even the shortest connection.
+//! Makes the kernel count requests by client and server, if looptax has the rights for this. The kernel counts even the
+//! shortest connection.
 
 use std::collections::BTreeMap;
 

@@ -64,8 +64,8 @@ impl Eye {
         self.over_tcp.is_none() && self.over_socket.is_none()
     }
 
-    /// Returns the server's login method over the socket, if looptax logged in over it and the server has several
-    /// methods.
+    /// Returns the server's login method over the socket, if looptax logged in over the socket and the server has
+    /// several methods.
     pub(super) fn method(&mut self) -> Option<&'static str> {
         let conversation = self.over_socket.as_mut()?;
         let method = conversation.method()?;

@@ -40,8 +40,8 @@ pub(super) fn most_login_turns(
         Protocol::Postgres => {
             let of_method = method.map_or(MOST_OF_METHOD, turns_of);
             let most = n_opened * if has_libpq == Some(true) { of_method } else { of_method + 2 };
-            // A process that ended before looptax saw it may have been a short command that uses libpq. Such a command
-            // sends no further turns.
+            // A process that ended before looptax saw it may have been a short command that uses libpq, whose logins
+            // have fewer turns. The process sends no more turns, so at most its turns so far can belong to logins.
             let is_over = has_libpq.is_none() && counted.client.as_ref().is_some_and(|it| it.has_ended);
             Some(if is_over { most.min(counted.counts.n_turns()) } else { most })
         }
@@ -131,8 +131,8 @@ impl Seen {
         match self.protocol {
             Some(Protocol::Mysql) => has_worked || now.n_turns > 0 && is_not_refused(before.n_opened),
             // Redis refuses a login at the first request, so the number of requests is compared with the number of
-            // refusals. A connection that is still open is in the server's list. The exception is a connection with
-            // another account, such as the account of another program of the same user.
+            // refusals. The server's list contains every connection that is still open, except connections with another
+            // account, such as the account of another program of the same user.
             Some(Protocol::Redis) => now.n_opened > self.n_not_listed && is_not_refused(before.n_turns),
             Some(Protocol::Postgres) => {
                 let refused = self.n_opened_by_all.checked_sub(self.n_counted.unwrap_or(0));
@@ -155,8 +155,8 @@ impl Seen {
     }
 
     /// Whether the application connected more than once, closed each connection, and got no answers except those to its
-    /// logins. A client of Redis may send its login and its requests together. For Redis the number of refused logins
-    /// must therefore also be at least the number of answered requests.
+    /// logins. A client of Redis may send its login and its requests together. So Redis has one more condition: the
+    /// number of refused logins is at least as high as the number of answered requests.
     pub(super) fn asks_nothing(&self) -> bool {
         let is_refused = self.n_refused.is_some_and(|it| it >= self.asked_before.n_turns.max(FEWEST_COUNTED));
         let has_refused = self.protocol != Some(Protocol::Redis) || is_refused;

@@ -42,7 +42,7 @@ impl Logs {
             let Ok(stat) = fstat(&file) else { continue };
             let is_ordinary = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
             let id = FileId::from(&stat);
-            // A process may have a file open that its user may not read.
+            // A process may have opened a file that the process's user may not read.
             if is_ordinary && !known.contains(&id) && server.viewer().may_read(&stat) {
                 known.push(id);
                 found.push((file, u64::try_from(stat.st_size).unwrap_or(0)));

@@ -117,7 +117,8 @@ pub trait Proof {
         Vec::new()
     }
 
-    /// Is called when the old files are back and about to be read; from then on no wait for a peer may exceed `limit`.
+    /// Is called when the old files are back and about to be read; from then on, no wait for a server or a page may
+    /// exceed `limit`.
     fn old_files_are_back(&mut self, _limit: Option<Duration>) {}
 
     /// Returns the command that reloads the old files, adapted to the processes that run at present: an earlier reload

@@ -82,7 +82,7 @@ pub(super) struct Seen {
     /// The connections to the socket that were opened since the file was written and are open at present, minus the
     /// sessions that the server lists for the account.
     pub(super) n_not_listed: u64,
-    /// Other programs that connected to the socket, and that looptax knows are not the application.
+    /// Programs that connected to the socket and certainly are not the application.
     pub(super) strangers: BTreeSet<String>,
     /// The number of all connections to the socket, according to the kernel's list.
     pub(super) n_over_socket: u64,
@@ -116,7 +116,7 @@ pub(super) struct Seen {
     pub(super) others: BTreeSet<String>,
     /// Since when logins have been refused and none was admitted.
     pub(super) refused_since: Option<Duration>,
-    /// Since when the server has not answered, with its last error.
+    /// Since when the server has not answered, and the last error.
     pub(super) gone: Option<(Duration, String)>,
     /// Whether processes of the application were running before, and no such process is running at present.
     pub(super) is_application_gone: bool,

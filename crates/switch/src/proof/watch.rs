@@ -35,10 +35,10 @@ pub struct Watch {
     known_tcp: BTreeSet<(SocketAddr, SocketAddr)>,
     known_inodes: BTreeSet<u64>,
     known_sessions: BTreeSet<u64>,
-    /// Inodes of connections to the socket since counting began: the application's, and (`our_inodes`) looptax's own.
+    /// Inodes of socket connections since counting began: the application's in `own_inodes`, looptax's in `our_inodes`.
     own_inodes: BTreeSet<u64>,
     our_inodes: BTreeSet<u64>,
-    /// The look that first saw each connection to the socket: in the server's list, and (`open_since`) the kernel's.
+    /// The look that first saw each connection: `listed_since` in the server's list, `open_since` in the kernel's list.
     listed_since: BTreeMap<u64, u64>,
     open_since: BTreeMap<u64, u64>,
     n_looks: u64,
@@ -210,10 +210,10 @@ impl Watch {
         self.restart();
     }
 
-    /// Determines whether the kernel sees every connection that the server counts. Uses the connections that it sees
-    /// before anything is written.
+    /// Determines whether the kernel sees every connection that the server counts. Uses the connections that the kernel
+    /// sees before anything is written.
     ///
-    /// Connections that stay open need no count. If there were short connections before, waits for a short one.
+    /// Connections that stay open need no count. If there were short connections before, waits for a short connection.
     pub fn calibrate(&mut self) {
         let begun = Since::now();
         loop {
@@ -448,7 +448,7 @@ impl Watch {
             return;
         }
         if self.seen.by_kernel.is_some() {
-            // The kernel's count shows whose connection it is, however short it was.
+            // The kernel's count shows the process even of a very short connection.
         } else if self.eye.sees_tcp() {
             // The server's list shows the connection's account, if the connection lasts long enough.
             self.seen.n_unclear += 1;
@@ -518,9 +518,9 @@ impl Watch {
         earlier.filter_map(|it| self.over_socket.get(it)).any(|it| self.application.has(it))
     }
 
-    /// Returns how many sessions over the socket must be the application's: those that the server has listed since an
-    /// earlier look, minus the connections that other programs have had open in all that time. A session that is in the
-    /// server's list before and after looptax reads the kernel's list was open in between, and has a process.
+    /// Returns how many sessions over the socket must be the application's: those listed since an earlier look, minus
+    /// other programs' connections that have been open in all that time. If the server lists a session before and after
+    /// looptax reads the kernel's list, the session was open in between, and has a process.
     fn n_listed_alone(&self) -> u64 {
         let is_others = |it: &u64| !self.own_inodes.contains(it) && !self.our_inodes.contains(it);
         // There has to be at least one look between the two lists.
@@ -542,7 +542,7 @@ impl Watch {
         self.application.is_read_by(pids);
     }
 
-    /// Collects TCP clients before anything is written. If all are the same program, that is the application.
+    /// Collects TCP clients before anything is written. If all run one program, this program is the application.
     pub(super) fn learn(&mut self, all: &[Asking]) {
         let own = all.iter().filter(|it| self.of.takes(&it.counted.asked));
         self.seen.n_opened_by_all += own.map(|it| it.counted.counts.n_opened).sum::<u64>();

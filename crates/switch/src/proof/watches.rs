@@ -1,4 +1,4 @@
-//! Combines the watches over all connections of an application that move into one proof.
+//! Makes one proof from the watches. Each watch observes one moving connection of the application.
 //!
 //! Called by `carry` through [`Proof`]. The module `watch` contains a single watch.
 

@@ -33,8 +33,8 @@ pub(super) struct Joins {
     user: String,
     group: String,
     gid: u32,
-    /// The command to join the group. `None` if the user is already listed in the group, and the client only has to be
-    /// restarted to get the group; in this case nothing has to be undone either.
+    /// The command with which the user joins the group. `None` if the user is already listed in the group; in this case
+    /// only the client has to be restarted, and nothing has to be undone.
     pub(super) join: Option<String>,
     pub(super) leave: Option<String>,
 }

@@ -1,4 +1,4 @@
-//! Inspects the connections between a web server and the server behind it, in the kernel's lists.
+//! Inspects the connections between a web server and its upstream, in the kernel's lists.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -14,7 +14,7 @@ type Ends = (SocketAddr, SocketAddr);
 
 /// Connections to a port and to a socket, which are inspected repeatedly.
 pub(super) struct Eyes {
-    /// Both programs. The process of the server behind is the one that listened at the last `refresh`.
+    /// Both programs. The upstream's process is the process that listened at the last `refresh`.
     pub(super) sides: Sides,
     pub(super) tcp: SocketAddr,
     /// The endpoints of the port before the switch.
@@ -84,8 +84,8 @@ impl Eyes {
         held.values().any(|it| self.sides.is_front(it))
     }
 
-    /// Returns the process that listens on this socket and belongs to the server behind. After a restart this is a
-    /// different process.
+    /// Returns the process that listens on this socket and belongs to the upstream. After a restart this is a different
+    /// process.
     pub(super) fn on(&self, socket: &Path) -> Option<Process> {
         let own = &self.sides.back_master;
         if back::listens(own, socket) {
@@ -114,7 +114,8 @@ fn at_port(outlook: &Outlook, tcp: SocketAddr) -> BTreeMap<u64, Process> {
     holders(&inodes.collect())
 }
 
-/// Returns the endpoints of the server behind at a port. If none of them accepts the address, adds the address itself.
+/// Returns the endpoints at which the upstream listens on a port. If none of these endpoints accepts the address, adds
+/// the address itself.
 fn ports(sides: &Sides, tcp: SocketAddr) -> Vec<Endpoint> {
     let all = listens_on(&sides.back_master);
     let is_port = |it: &&Endpoint| matches!(it.place, Place::Tcp(at) if at.port() == tcp.port());
@@ -129,8 +130,8 @@ fn ports(sides: &Sides, tcp: SocketAddr) -> Vec<Endpoint> {
     found
 }
 
-/// Returns an `Outlook` for the endpoints of the server behind, and for the port: after the port is closed, the kernel
-/// still lists its connections of the last minute.
+/// Returns an `Outlook` for the upstream's endpoints, and for the port: after the port is closed, the kernel still
+/// lists its connections of the last minute.
 fn outlook(sides: &Sides, ports: &[Endpoint]) -> Outlook {
     let pool = &sides.back_master;
     let mut endpoints = listens_on(pool);

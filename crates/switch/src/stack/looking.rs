@@ -1,5 +1,5 @@
-//! Finds the objections to a socket between a web server and the server behind it: problems with the path as the web
-//! server's workers follow it, other clients of the port, and users that the socket would exclude. Writes nothing.
+//! Finds the objections to a socket between a web server and its upstream: problems with the path as the web server's
+//! workers follow it, other clients of the port, and users that the socket would exclude. Writes nothing.
 
 use std::path::{Path, PathBuf};
 
@@ -25,7 +25,7 @@ pub(super) struct Looking<'a> {
     pub(super) front: &'a Front,
     pub(super) pair: &'a Pair,
     pub(super) socket: &'a Path,
-    /// The port on which the server behind will no longer listen, if that server's file changes.
+    /// The port on which the upstream will no longer listen, if the upstream's file changes.
     pub(super) port: Option<&'a Port>,
     pub(super) site: &'a Path,
     /// The other file, and the process that reads it.
@@ -131,14 +131,14 @@ impl Looking<'_> {
         )
     }
 
-    /// Returns the reason why a change in the file of the server behind would have no effect.
+    /// Returns the reason why a change in the upstream's file would have no effect.
     fn objection(&self) -> Option<Point> {
         let closed = self.program().objection(&self.own)?;
         let how = "read the program's command line and file";
         Some(fails(PointCode::PathNotTried, closed.what, how).with_next(closed.next))
     }
 
-    /// Returns a point if the server behind may not create a socket in the folder.
+    /// Returns a point if the upstream may not create a socket in the folder.
     fn may_not_listen(&self) -> Option<Point> {
         let folder = self.socket.parent().unwrap_or(self.socket);
         let found = read::look(folder).ok()??;

@@ -1,4 +1,4 @@
-//! Switches a web server and the server behind it together: the files of both programs are one switch.
+//! Switches a web server and its upstream, the server behind it, together: the files of both programs are one switch.
 //!
 //! `pair` reads both files and determines how they belong together, `looking` follows the socket's path as the web
 //! server would, `plan` decides what would be written, `way` waits for both programs and proves the switch, and `eyes`
@@ -65,7 +65,7 @@ impl Sides {
         let by_hand = |why: String| {
             Failure::usage(why, "pass a command that makes both programs read their files: --reload COMMAND")
         };
-        // The server behind is reloaded first: until its socket exists, the web server could not connect.
+        // The upstream is reloaded first: until its socket exists, the web server could not connect.
         let mut reloads = Vec::new();
         if is_back_too {
             let said = self.back.reload(&self.back_master);

@@ -32,9 +32,9 @@ pub(super) struct Pair {
     pub(super) applications: [&'static str; 2],
     /// The address to which the web server passes pages at present; `None` if it uses the socket.
     pub(super) tcp: Option<SocketAddr>,
-    /// The name of the section that contains the address in the file of the server behind, such as a pool.
+    /// The name of the section that contains the address in the upstream's file, such as a pool.
     pub(super) label: String,
-    /// The socket on which the server behind already listens.
+    /// The socket on which the upstream already listens.
     pub(super) listens: Option<PathBuf>,
 }
 
@@ -70,8 +70,8 @@ enum Search {
     Strangers,
 }
 
-/// Finds the first two programs to which these files belong and that use the same address. Otherwise returns the
-/// reason, preferably for two programs with the same protocol.
+/// Finds the first pair of programs to which the two files belong, if the address is the same in both files. If there
+/// is no such pair, returns the reason, preferably for two programs with the same protocol.
 fn search(site: &Text, pool: &Text) -> Search {
     let mut apart: Option<(bool, Failure)> = None;
     for front in front::ALL {
@@ -166,13 +166,13 @@ impl Ends {
     }
 
     /// Returns the address to which the web server passes pages, the name of its section, and the socket that the
-    /// server behind already has.
+    /// upstream already has.
     fn meet(&self) -> Option<(Option<SocketAddr>, String, Option<PathBuf>)> {
         let label = |it: &Switchable| it.checked.label.clone();
         let targets: Vec<SocketAddr> = self.of_site.iter().filter_map(|it| it.tcp).collect();
         for it in &self.of_pool {
             let Some(own) = it.tcp else { continue };
-            // A file that gives only a port may listen on another address than the one that looptax assumes.
+            // If a file contains only a port, its program may listen on another address than looptax assumes.
             let takes = |to: &&SocketAddr| Place::Tcp(own).takes(**to);
             let is_port = |to: &&SocketAddr| own.port() == to.port();
             let to = { targets.iter().find(takes) }.or_else(|| targets.iter().find(is_port));

@@ -103,7 +103,7 @@ fn socket(pair: &Pair, named: Option<&Path>) -> Result<PathBuf, Failure> {
     Ok(socket)
 }
 
-/// Returns the process that listens on the address in its file.
+/// Returns the upstream's process, which listens on the address in the upstream's file.
 fn master(pair: &Pair, socket: &Path) -> Result<Process, Failure> {
     let is_there = |place: &Place| match (&pair.listens, place) {
         (Some(_), Place::Path { path, .. }) => path == socket,

@@ -1,5 +1,5 @@
-//! The port on which the server behind will no longer listen, and the lines of a web server's files that lead to it.
-//! Writes nothing.
+//! The port on which the upstream will no longer listen, and the lines of a web server's files that lead to it. Writes
+//! nothing.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::Path;
@@ -51,8 +51,8 @@ impl Port {
         let mut known: Vec<usize> = own.filter_map(|it| it.checked.line).collect();
         let mut found = if moves { Vec::new() } else { known.clone() };
         for named in named_ports(application, text, self.tcp.port()) {
-            // Each connection that looptax knows accounts for one mention of the port: the mention in the directive of
-            // the connection.
+            // Each connection that looptax knows explains one mention of the port: the mention in the connection's
+            // directive.
             let explained = known.iter().position(|line| named.lines.contains(line));
             match explained {
                 Some(at) => drop(known.swap_remove(at)),

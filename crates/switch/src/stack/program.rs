@@ -42,7 +42,7 @@ fn is_here(process: &Process) -> bool {
     let exe = exe.map(|it| (it.dev(), it.ino()));
     let file = read::look(&file_of(process)).ok().flatten();
     let file = file.map(|it| (it.st_dev, it.st_ino));
-    // A service may have its own `/tmp`; its program still is the file that looptax sees.
+    // A service may have its own `/tmp`, but its program is still the file that looptax sees.
     let is_same = process.mounts == our_mounts || exe.is_some() && exe == file;
     !is_elsewhere && is_same
 }

@@ -1,5 +1,5 @@
-//! Proves a switch of a web server and the server behind it: what to wait for after each reload, and what shows that
-//! the pages use the socket, or the port again.
+//! Proves a switch of a web server and its upstream: what to wait for after each reload, and what shows that the pages
+//! use the socket, or the port again.
 //!
 //! Called by `carry` through [`Proof`]; `eyes` reads the kernel's lists. Writes nothing.
 
@@ -46,11 +46,11 @@ pub(crate) struct Way {
     eyes: Eyes,
     /// A worker of the web server.
     worker: Process,
-    /// Whether the file of the server behind also changes.
+    /// Whether the upstream's file also changes.
     pool_moves: bool,
-    /// The server behind, as it ran before the switch.
+    /// The upstream, as it ran before the switch.
     back_before: ProgramOf,
-    /// The command that reloads the server behind, if this command signals its process.
+    /// The command that reloads the upstream, if this command signals the upstream's process.
     signal: Option<String>,
     /// The socket that the pages will use.
     socket: PathBuf,
@@ -88,7 +88,7 @@ impl Way {
         &self.eyes.sides
     }
 
-    /// Waits until the server behind listens on the socket and a worker of the web server can connect to it.
+    /// Waits until the upstream listens on the socket and a worker of the web server can connect to it.
     fn socket_opens(&self, stop: &AtomicBool) -> Result<(), SwitchStep> {
         let (start, shown) = (Since::now(), self.socket.display());
         let go_on = || { !stop.load(Ordering::Relaxed) }.then_some(()).ok_or_else(stopped);
@@ -126,7 +126,7 @@ impl Way {
         Ok(())
     }
 
-    /// Whether the server behind is running, as the same process or as another process of the same program.
+    /// Whether the upstream is running, as the same process or as another process of the same program.
     fn runs(&self) -> bool {
         let (sides, before) = (self.sides(), &self.sides().back_master);
         let is_it = |it: &Process| sides.back.is_it(it) && it.program_name() == before.program_name();
@@ -154,7 +154,7 @@ impl Way {
 }
 
 impl Proof for Way {
-    /// A page is needed because a web server's connections to the server behind last a millisecond and have no login.
+    /// A page is needed because a web server's connections to the upstream last a millisecond and have no login.
     fn needs_page(&self) -> bool {
         true
     }
@@ -257,8 +257,7 @@ impl Proof for Way {
         reload.map_or_else(|| line.clone(), |it| Line::from(&*it))
     }
 
-    /// If the server behind was reloaded, first waits until it listens on its port: only then is the web server
-    /// reloaded.
+    /// If the upstream was reloaded, first waits until it listens on its port: only then is the web server reloaded.
     fn after_old_reload(&mut self, idx: usize, is_last: bool) {
         let (front, master) = (self.sides().front, &self.sides().front_master);
         if idx == 0 && self.pool_moves {
@@ -312,7 +311,7 @@ impl Sides {
         let only = masters.first().filter(|_| masters.len() == 1);
         let front_master = same.or(only)?.clone();
         let (back, back_master) = match &stack.pool {
-            // The server behind did not change, so it is not needed.
+            // The upstream did not change, so looptax does not need it.
             None => (back::ALL[0], front_master.clone()),
             Some(of) => {
                 let back = back::by_name(&of.name)?;

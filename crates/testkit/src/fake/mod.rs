@@ -1,5 +1,5 @@
-//! Fake servers: they accept every login, and then send the answer of their script. With them a test checks how
-//! looptax treats a peer that is not the server that it pretends to be.
+//! Fake servers: they accept every login, and then send the answer of their script. Tests use them to check how looptax
+//! treats a peer that only pretends to be a server.
 //!
 //! Each fake listens on a socket and on a port that the kernel chose, runs as a user that the test selects, and keeps
 //! all bytes that it receives. One thread accepts the connections of each kind, and a separate thread serves each

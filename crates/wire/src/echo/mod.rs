@@ -4,7 +4,8 @@
 //! The client opens with [`Hello`], and the server answers with [`Welcome`]. After that the server answers each request
 //! with one reply that starts with the request's key. A request is a message of fixed size, or a stream of bytes whose
 //! first eight are the key. The codec runs in the measured loop: no lock, no system call, and no allocation unless more
-//! requests are in flight than the codec has reserved memory for. Called by bench, and by servers for the other end.
+//! requests are in flight than the codec has reserved memory for. Called by `bench`, and by `servers` for the other
+//! end.
 
 mod codec;
 mod fault;

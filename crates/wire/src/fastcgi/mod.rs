@@ -2,8 +2,8 @@
 //!
 //! Supports only what a page of PHP needs: the responder role, one request after another. [`request`] sends one request
 //! and reads any answer as a whole; [`Page`] is for the measured loop. The peer is untrusted, so the size of an answer
-//! is limited. Existing crates for FastCGI need an async runtime. The rooms `servers` and `path` use this module to
-//! send requests to `php-fpm`.
+//! is limited. Existing crates for FastCGI need an async runtime. `servers` and `path` use this module to send requests
+//! to `php-fpm`.
 //!
 //! Source: FastCGI Specification 1.0, sections 3 to 5 and 8.
 

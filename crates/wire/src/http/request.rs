@@ -6,8 +6,8 @@ use ureq_proto::http::{self, Method, Version};
 
 use crate::WireError;
 
-/// Number of bytes that are enough for the rest of a line: for a request's first line besides its method and target,
-/// and for a header besides its name and value.
+/// Number of bytes that are enough for the fixed parts of a line: a request's first line without its method and target,
+/// or a header without its name and value.
 const LINE_BYTES: usize = 16;
 
 /// One request, ready to be sent.

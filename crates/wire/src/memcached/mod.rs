@@ -2,7 +2,7 @@
 //!
 //! This file uses the text protocol, because every version and most client libraries support it; the binary and the
 //! meta protocol are not used. There is no login: memcached's own login is experimental, and our private servers do not
-//! use it. Called by bench (codecs), servers (filling) and path (proof of an arm).
+//! use it. Called by `bench` (codecs), `servers` (filling) and `path` (proof of an arm).
 //!
 //! # Source
 //! memcached 1.6.18, `doc/protocol.txt`.
@@ -41,7 +41,7 @@ impl<S: Stream> Connection<S> {
     ///
     /// # Errors
     /// [`WireError::Server`] if the server refuses, with the first word as its code (`CLIENT_ERROR`),
-    /// [`WireError::Malformed`] if it is not memcached; `Timeout`, `Closed`, `Io`.
+    /// [`WireError::Malformed`] if the peer is not memcached; `Timeout`, `Closed`, `Io`.
     pub fn hello(stream: S, timeout_hint: Duration) -> Result<Self, WireError> {
         let mut lines = Lines::new(stream, PROTOCOL, timeout_hint);
         lines.send(b"version\r\n")?;

@@ -103,7 +103,7 @@ pub struct Set(Keyed);
 
 impl Set {
     /// Makes the command, with keys as in [`Get::new`]. The value is the letter x, repeated `value_bytes` times. The
-    /// key expires after `ttl_s` seconds (at most 30 days, because memcached takes a larger number for a date), or
+    /// key expires after `ttl_s` seconds (at most 30 days, because memcached treats a larger number as a date), or
     /// never.
     pub fn new(prefix: &str, value_bytes: usize, ttl_s: Option<u32>) -> Self {
         let mut bytes = Vec::new();

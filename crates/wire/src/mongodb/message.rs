@@ -129,8 +129,8 @@ fn no_answer(received: &[u8], action: &'static str) -> WireError {
     WireError::malformed(PROTOCOL, action, "an OP_MSG that answers ours", found)
 }
 
-/// Returns the error in an answer, if there is one: the error of the whole answer, or that of the first document that
-/// was refused.
+/// Returns the error in an answer, if there is one: the error of the whole answer, or the error of the first document
+/// that was refused.
 #[inline]
 pub(super) fn check(received: &[u8], document: Range<usize>, action: &'static str) -> Result<(), WireError> {
     let found = outcome(received, document.clone());

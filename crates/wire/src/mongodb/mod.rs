@@ -1,8 +1,8 @@
 //! `MongoDB`'s protocol, limited to commands in single messages: login, queries, filling of a server, and the measured
 //! ping, find and insert.
 //!
-//! `FerretDB` also uses this protocol, and this module is tested with `FerretDB`. Called by bench (codecs), servers
-//! (readiness, filling) and path (proof of an arm, the server's counters).
+//! `FerretDB` also uses this protocol, and this module is tested with `FerretDB`. Called by `bench` (codecs), `servers`
+//! (readiness, filling) and `path` (proof of an arm, the server's counters).
 //!
 //! # Source
 //! mongodb.com/docs/manual/reference/command; `FerretDB` 1.24 (read 2026-11).

@@ -1,9 +1,9 @@
 //! Authentication with the plugin that the greeting offers, and with plugins to which the server switches.
 //!
 //! `mysql_common` computes the scrambles. This file decides which exchanges are allowed: a password is sent in clear
-//! text only over a channel on which no other program can listen, and by `mysql_clear_password` only if the user has
-//! enabled that plugin. A plugin outside the list is refused before it receives the password. This file must not log or
-//! keep the password. Called by the handshake.
+//! text only over a channel that no other program can read, and by `mysql_clear_password` only if the user has enabled
+//! that plugin. A plugin outside the list is refused before it receives the password. This file must not log or keep
+//! the password. Called by the handshake.
 
 use mysql_common::auth::plugins::client_ed25519::ClientEd25519;
 use mysql_common::auth::plugins::mysql_clear_password::MysqlClearPassword;

@@ -32,8 +32,8 @@ const TLS_REQUEST_BYTES: usize = 32;
 /// The parts of the protocol that depend on the agreed capabilities.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Dialect {
-    /// Whether no EOF packet follows the column definitions, and an OK packet with the EOF marker byte follows the
-    /// rows.
+    /// Whether `CLIENT_DEPRECATE_EOF` was agreed. If so, no EOF packet follows the column definitions, and the rows end
+    /// with an OK packet that has the marker byte of an EOF packet.
     pub(super) is_eof_deprecated: bool,
     /// Whether a byte after the column count shows that column definitions follow, or that they do not.
     pub(super) has_cached_metadata: bool,

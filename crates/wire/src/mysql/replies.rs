@@ -95,7 +95,8 @@ pub(super) fn layout(action: &'static str, definition: &[u8]) -> Result<Layout, 
         0x03 | 0x04 | 0x09 => Layout::Bytes(4),
         // DOUBLE, LONGLONG
         0x05 | 0x08 => Layout::Bytes(8),
-        // Dates and times have a one-byte length before them, all other types a length-encoded one.
+        // Dates and times have a one-byte length before them; all other types have a length-encoded integer before
+        // them.
         _ => Layout::LengthEncoded,
     })
 }

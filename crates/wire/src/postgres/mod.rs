@@ -1,8 +1,8 @@
 //! PostgreSQL's protocol 3.0: login, queries in the simple protocol, and the prepared query for the measured loop.
 //!
 //! `postgres-protocol` provides messages and password exchanges; looptax adds framing with limits and the codec of the
-//! measured loop. `Connection` does not start TLS: it works over any [`Stream`]. Called by bench (codec), servers
-//! (filling) and path (proof of an arm).
+//! measured loop. `Connection` does not start TLS: it works over any [`Stream`]. Called by `bench` (codec), `servers`
+//! (filling) and `path` (proof of an arm).
 
 mod copy;
 mod copy_in;

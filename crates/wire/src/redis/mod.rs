@@ -2,8 +2,8 @@
 //!
 //! The parser is looptax's own. The library for whole frames (`redis-protocol`) builds a value tree per reply, but the
 //! measured loop needs only the bounds of one bulk string, without allocation. With looptax's parser, the few other
-//! reply types of the set-up need only one more page of code. RESP3 is never requested. Called by bench (codecs),
-//! servers (filling) and path (proof of an arm).
+//! reply types of the set-up need only one more page of code. RESP3 is never requested. Called by `bench` (codecs),
+//! `servers` (filling) and `path` (proof of an arm).
 
 mod command;
 mod counting;

@@ -24,8 +24,8 @@ pub(super) fn template(name: &[u8], prefix: &str, rest: &[&[u8]]) -> Keyed {
     let mut bytes = Vec::new();
     write_command(&mut bytes, &parts);
     let digits_at = bytes.len() - "\r\n".len() - KEY_DIGITS;
-    // The parts in `rest` change the number of parts at the front. This number still has one digit, so the key stays at
-    // its position.
+    // The command begins with its number of parts. The parts in `rest` change this number, but it still has one digit,
+    // so the key stays at its position.
     parts.extend_from_slice(rest);
     debug_assert!(parts.len() < 10, "the count has one digit");
     bytes.clear();

@@ -2,7 +2,7 @@
 //!
 //! [`crate::http`] reads any answer as a whole, with the help of a library. This module is for the measured loop: an
 //! answer is skipped as it arrives, counted, and compared with the expected answer. [`Connection::hello`] sends one
-//! request and finds out which server answers; [`Fetch`] is the codec. Called by path.
+//! request and finds out which server answers; [`Fetch`] is the codec. Called by `path`.
 //!
 //! # Source
 //! RFC 9112, sections 4, 6, 7 and 9.

@@ -32,7 +32,7 @@ pub struct Client {
     pub unit: Option<Unit>,
 }
 
-/// The lowest number of the users that systemd creates when it starts a unit. Such a user has only the rights that all
+/// The lowest user id that systemd uses when it creates a user for a unit. Such a user has only the rights that all
 /// users have.
 ///
 /// # Source
@@ -150,8 +150,8 @@ impl Client {
         self.pid.is_some() || self.rights.is_some()
     }
 
-    /// Returns the option that passes this client to another `check`, with a space before it; empty if the client is
-    /// looptax's own process.
+    /// Returns the option that passes this client to another `check`, such as ` --pid 812`. The text begins with a
+    /// space; it is empty if the client is looptax's own process.
     pub fn option(&self) -> String {
         match (self.pid, &self.rights) {
             (Some(pid), _) => format!(" --pid {pid}"),
@@ -189,7 +189,7 @@ pub(crate) fn group_name(gid: u32) -> Option<String> {
     line.split(':').next().map(str::to_owned)
 }
 
-/// Returns a user's name from `/etc/passwd`, or the number if that file does not have the user.
+/// Returns a user's name from `/etc/passwd`, or the user's number if that file does not list the user.
 pub(super) fn name_of(passwd: &str, uid: u32) -> String {
     let has_id = |line: &&str| line.split(':').nth(2) == Some(&*uid.to_string());
     let line = passwd.lines().find(has_id);
@@ -209,7 +209,7 @@ fn rights_of(passwd: &str, group: &str, name: &str) -> Option<Rights> {
     Some(Rights { uid, gid, groups: groups.collect() })
 }
 
-/// Returns the rights and the name of the user of a unit; `None` if this machine does not have that user.
+/// Returns the name and the rights of a unit's user; `None` if this machine does not have that user.
 fn user_of(unit: &Unit, passwd: &str, group: &str) -> Option<(Rights, String)> {
     let settings = &unit.settings;
     let group_id = |name: &String| {

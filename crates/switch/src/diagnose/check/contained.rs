@@ -1,5 +1,5 @@
-//! Points about a connection whose file describes a container, in which 127.0.0.1 and the folders are not this
-//! machine's.
+//! Points about a connection whose file describes a container. Inside the container, 127.0.0.1 and the folders differ
+//! from this machine's.
 //!
 //! looptax does not try the file's password unless the address leads to this machine. With `--pid`, looptax inspects
 //! the process's own namespaces instead. Called by `answer`.

@@ -172,8 +172,8 @@ fn file_for_folder(address: &Address) -> Option<Point> {
     Some(point.with_next(format!("write the folder: {}", path.parent()?.display())))
 }
 
-/// Returns the host's address for TCP. If the host is another machine, the error is a failing point. With `has_socket`,
-/// every plain IP address is accepted, because the address may belong to a container.
+/// Returns the host's address for TCP. If the host is another machine, the error is a point with the outcome `Fail`.
+/// With `has_socket`, every plain IP address is accepted, because the address may belong to a container.
 fn own_ip(address: &Address, has_socket: bool) -> Result<IpAddr, Box<Point>> {
     let host = address.host.as_deref().unwrap_or("localhost");
     let bare = host.trim_start_matches('[').trim_end_matches(']');
@@ -236,7 +236,7 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
     Point::new(Topic::Server, code, outcome, what, how.to_owned())
 }
 
-/// Returns the point about ports that closed connections to the server hold in the client's network namespace.
+/// Returns the point about ports of the client's network namespace that are held by closed connections to the server.
 fn ports_held(server: SocketAddr, client: &Client) -> Option<Point> {
     let held = client.other_network().is_none().then(|| ports::held(|address| address == server))??;
     let how = "asked the kernel for closed connections, and read ip_local_port_range and tcp_tw_reuse";
@@ -257,7 +257,7 @@ fn another_kind(server: &Server, address: &Address) -> Point {
     point.with_next("check the address's scheme and port")
 }
 
-/// Returns the socket that the address itself contains; in this case there is no TCP address to compare it with. libpq
+/// Returns the socket that the address itself contains; in this case there is no TCP address for a comparison. libpq
 /// uses its default socket if the address has no host.
 fn named_socket(question: Question<'_>) -> Result<Option<SocketOf>, Failure> {
     let address = question.address;
@@ -269,7 +269,7 @@ fn named_socket(question: Question<'_>) -> Result<Option<SocketOf>, Failure> {
     socket_of::find(address, None, Near::nobody()).map(Some)
 }
 
-/// Returns the points of a connection that already uses the socket; there is no TCP connection to compare it with.
+/// Returns the points of a connection that already uses the socket; there is no TCP connection for a comparison.
 fn on_the_socket(socket: &SocketOf, question: Question<'_>) -> Vec<Point> {
     let Question { address, client, .. } = question;
     let words = if socket.is_guess { "libpq's usual socket, on Debian " } else { "" };

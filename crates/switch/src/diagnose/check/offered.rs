@@ -1,8 +1,8 @@
 //! Finds the command that writes both sides of a connection between two containers of a file. The check prints this
 //! command as the next step.
 //!
-//! Each connection has its own command: an application's name for `--as` that moves one connection may not move
-//! another. Called by `subject`.
+//! Each connection has its own command: a command with an application's name for `--as` may move one connection, but
+//! not another connection of the same file. Called by `subject`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
@@ -102,8 +102,8 @@ fn plainly(own: &[Shared<'_>], looked: &Looked, plain: &str) -> Option<String> {
     own.iter().any(|it| is_moved(*it, looked)).then(|| writes(plain, ""))
 }
 
-/// Returns the command with the application's name, if only one name fits and no connection contradicts it. Otherwise
-/// lists the fitting names, if the command would write the connection with one of them.
+/// Returns the command with the application's name, if only one name fits and no connection contradicts this name.
+/// Otherwise lists the fitting names, if the command would write the connection with one of them.
 fn named(own: &[Shared<'_>], plain: &str, is_written: &mut dyn FnMut(&str) -> bool) -> Option<String> {
     let unknown: Vec<&Found> = own.iter().map(|it| it.0).filter(|it| !it.may_be.is_empty()).collect();
     let mut names: Vec<&str> = Vec::new();

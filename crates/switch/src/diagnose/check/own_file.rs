@@ -50,7 +50,8 @@ fn family(server: &Server, path: &Path) -> Option<&'static ServerFile> {
     ServerFile::of(&name, &text).find(|it| it.kinds.contains(&server.kind))
 }
 
-/// Returns the only file that a server of this kind usually reads; `None` if its command line gives other places.
+/// Returns the only file that a server of this kind usually reads; `None` if an option of the server's command line
+/// names another file.
 fn usual(server: &Server, arguments: &[String]) -> Option<(&'static ServerFile, PathBuf)> {
     let file = ServerFile::family_of(server.kind)?;
     let is_elsewhere = |it: &String| file.elsewhere.iter().any(|own| it.split('=').next() == Some(own));

@@ -131,9 +131,9 @@ pub(crate) struct ToBeMade<'a> {
 }
 
 impl ToBeMade<'_> {
-    /// Returns the point about the queue, and the queue length to write for this many connections. The present length
-    /// is read from the server's file, or else taken from the queue at the server's port. If the present length is not
-    /// known, both results are `None`; the length to write is also `None` if it need not change.
+    /// Returns the point about the queue, and the queue length to write for this many connections. Reads the present
+    /// length from the server's file, or else takes the length of the queue at the server's port. If the present length
+    /// is not known, both results are `None`. The length to write is also `None` if the length need not change.
     pub(crate) fn queue(&self, counted: Option<&Count>) -> (Option<Point>, Option<u32>) {
         let Self { server, file, .. } = *self;
         let of_file = file.backlog(self.text).map(|it| (it, "read the server's file"));
@@ -199,8 +199,8 @@ impl Length<'_> {
     }
 }
 
-/// Returns all counts of connections: only the number that the caller passed, or else the counts from running
-/// processes, from files, and from connections that are open at present.
+/// Returns the counts of connections. If the caller passed a number, returns only that number. Otherwise returns the
+/// counts from running processes, from files, and from connections that are open at present.
 fn counts(server: Option<&Server>, question: Question<'_>) -> Vec<Count> {
     if let Some(n) = question.n_connections {
         return vec![Count::typed(n)];

@@ -26,8 +26,9 @@ pub(super) fn offer(checked: &mut CheckedConnection, offered: &str) {
     }
 }
 
-/// Replaces the point about the server in a container with a point on how both containers get to the socket, or with
-/// the reason why a person has to do it. Returns false if there is no such point.
+/// Replaces the point about the server in a container with a point that explains how both containers get to the socket.
+/// If `switch` does not change this connection, keeps the point, and adds the reason to the next step, which a person
+/// has to carry out. Returns false if there is no such point.
 pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Result<Share, String>) -> bool {
     let mut points = checked.points.iter_mut();
     let Some(point) = points.find(|it| ELSEWHERE.contains(&it.code)) else {

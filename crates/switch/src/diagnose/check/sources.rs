@@ -139,9 +139,9 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
     looked((path, path), &bytes, manner, Files::Ours)
 }
 
-/// Returns connections of `config/database.php` that depend on variables of this Laravel `.env`. A connection is
-/// included only if an edit of the `.env` is not enough for its kind of server. It then replaces the connections of the
-/// `.env` to this kind of server.
+/// Returns the connections of `config/database.php` that depend on variables of this Laravel `.env`, but only for those
+/// kinds of server for which an edit of the `.env` is not enough. For these kinds of server, removes the connections of
+/// the `.env` from `of_dotenv`.
 pub(super) fn laravel(dotenv: &Path, of_dotenv: &mut Looked) -> Option<Looked> {
     let is_dotenv = dotenv.file_name().is_some_and(|it| it == ".env");
     let root = dotenv.parent().filter(|_| is_dotenv && of_dotenv.neighbours.iter().any(|it| it == "artisan"))?;
@@ -192,7 +192,7 @@ pub fn owner(path: &Path) -> Option<String> {
 
 /// Reads a file's connections. The arguments are its path for looptax, its path for the application, and its contents.
 fn looked((path, seen): (&Path, &Path), bytes: &[u8], manner: Manner<'_>, files: Files<'_>) -> Result<Looked, Failure> {
-    // Patterns match whole paths, and a person may pass `database.yml` from within the folder `config`.
+    // A person may pass only `database.yml` from within the folder `config`, but the patterns match whole paths.
     let whole = std::path::absolute(seen).unwrap_or_else(|_| seen.to_owned());
     let mut neighbours = files.names(path.parent().unwrap_or(path));
     neighbours.extend(texts_beside(path, files));
@@ -306,7 +306,7 @@ fn included(path: &Path, bytes: &[u8], neighbours: &[String], files: Files<'_>) 
         let bytes = files.read(&path.parent()?.join(file)).ok()?;
         Some(String::from_utf8_lossy(&bytes).trim_start_matches('\u{feff}').to_owned())
     };
-    // In a folder with a Kustomize file, only the files that it lists count.
+    // If the folder has a Kustomize file, only the files that the Kustomize file lists count.
     let kustomization = KUSTOMIZATIONS.iter().find(|it| is_manifest && neighbours.iter().any(|name| name == *it));
     let listed = kustomization.map(|it| read(it).and_then(|it| app::resources(&it)).unwrap_or_default());
     let named = app::included(&path.to_string_lossy(), &text, listed.as_deref().unwrap_or(neighbours)).into_iter();

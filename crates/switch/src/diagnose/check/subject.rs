@@ -220,9 +220,9 @@ impl Sources {
         Ok((answers, is_written))
     }
 
-    /// Returns the TCP destinations of the connections in a file's text, each with the connection's index. Leaves out
-    /// destinations at which no known server listens, because looptax searches the destinations for the clients of an
-    /// account. Contacts no server.
+    /// Returns the TCP destinations of the connections in a file's text, each with the connection's index. looptax
+    /// looks for the clients of an account at these destinations, so destinations at which no known server listens are
+    /// left out. Contacts no server.
     ///
     /// # Errors
     /// If the process's environment cannot be read, or if there is no application with the given name.
@@ -376,7 +376,7 @@ impl Sources {
         self.looked.first().map(|it| &it.whole)
     }
 
-    /// Sets the line numbers of a connection's lines to the numbers in the files that contain the lines.
+    /// Gives each line of a connection the number that the line has in its own file.
     pub(crate) fn locate(&self, checked: &mut CheckedConnection) {
         if let Some(looked) = self.looked.first() {
             taken::locate(checked, looked);

@@ -99,7 +99,8 @@ fn of_fpm(worker: &Process) -> Option<Count> {
     Some(of_all.unwrap_or(of_pool))
 }
 
-/// Returns the files that an include refers to: one file, or all files in a folder with a given beginning and ending.
+/// Returns the files that an include refers to: one file, or all files in a folder whose names begin and end with the
+/// given texts.
 fn fitting(view: &View, pattern: &Path) -> Vec<PathBuf> {
     let name = pattern.file_name().unwrap_or_default().to_string_lossy();
     let (Some((head, tail)), Some(folder)) = (name.split_once('*'), pattern.parent()) else {

@@ -116,8 +116,8 @@ impl View<'_> {
         })
     }
 
-    /// Whether looptax saw connections to the link's server opened and closed only by this link's client. If so, the
-    /// closed connections belonged to this client.
+    /// Whether only this link's client was seen to open and close connections to the link's server. If so, the closed
+    /// connections belonged to this client.
     fn is_only_passing(&self, link: &Link) -> bool {
         let mut links = self.survey.stack.links.iter();
         !links.any(|it| {

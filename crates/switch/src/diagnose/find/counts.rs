@@ -21,8 +21,8 @@ pub(super) struct PerSecond {
 }
 
 impl PerSecond {
-    /// Whether the counts lack the requests of connections over which data was sent and answered. A proxy may splice
-    /// its data, and the packet filter may replace the address to which the client connected.
+    /// Whether the counts lack the requests of connections over which data was sent and answered. This can happen if a
+    /// proxy splices its data, or if the packet filter replaces the address to which the client connected.
     pub(super) fn lacks(self, requests_by_segments_per_s: Option<f64>) -> bool {
         let has_counted = self.requests_per_s > 0.0 || self.opened_per_s > 0.0;
         !has_counted && requests_by_segments_per_s.is_some_and(|it| it >= FEWEST_LACKED_PER_S)

@@ -113,7 +113,7 @@ fn more_rights() -> String {
     }
 }
 
-/// Describes the ports that closed connections to these endpoints hold in looptax's network namespace.
+/// Describes the ports of looptax's network namespace that are held by closed connections to these endpoints.
 fn held(endpoints: &[Endpoint], survey: &Survey) -> Option<String> {
     let own: Vec<&Place> =
         { endpoints.iter() }.filter(|it| Some(it.network) == survey.own_network).map(|it| &it.place).collect();
@@ -133,7 +133,7 @@ fn short_lived(n: usize, server: &str, is_counted: bool) -> (NoteCode, String, O
     (NoteCode::ConnectionsShortLived, what, Some(SHORT_LIVED_NEXT.to_owned()))
 }
 
-/// Returns a note on the ports that a server's closed connections hold, if they are many.
+/// Returns a note on the ports that are held by a server's closed connections, if there are many such ports.
 fn ports_note(problem: &Problem, survey: &Survey) -> Option<Note> {
     let what = match problem {
         Problem::ShortLived { server_idx, .. } => held(&survey.servers[*server_idx].endpoints, survey),

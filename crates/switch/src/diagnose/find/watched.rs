@@ -1,4 +1,4 @@
-//! Turns the counts on sockets into the form in which they are shown and saved.
+//! Turns the counts of `looptax watch` into the form in which they are shown and saved.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::time::Duration;

@@ -1,5 +1,5 @@
-//! Before the program starts, tries some of its connections over both transports: those of which looptax knows that the
-//! program will make them.
+//! Before the program starts, tries some of its connections over both transports: the connections that looptax knows
+//! the program will make.
 //!
 //! looptax finds these connections in `--login`, and in URLs with a user in the program's arguments and environment.
 //! Each connection is checked as by `looptax check`.
@@ -31,7 +31,7 @@ pub(super) enum Verdict {
     Unknown,
 }
 
-/// Topics that do not make a login fail: if the queue is full, the client waits.
+/// Topics whose problems do not make a login fail. If the queue is full, the client waits.
 const HARMLESS: [Topic; 1] = [Topic::Backlog];
 
 /// The point about an account that demands TLS over both transports: the result depends on the driver, which may omit

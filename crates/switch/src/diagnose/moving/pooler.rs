@@ -1,6 +1,7 @@
-//! Determines whether a pooler authenticates clients over its socket as over its port, or by different rules.
+//! Determines whether a pooler authenticates clients over its socket in the same way as over its port, or by different
+//! rules.
 //!
-//! Reads the pooler's configuration; which setting decides depends on the pooler's kind. Called by `obstacles`.
+//! Reads the pooler's configuration. Each kind of pooler has its own setting that decides this. Called by `obstacles`.
 //!
 //! # Source
 //! pgbouncer.org/config.html, `auth_type`, `%include`; pgbouncer.org/usage.html.

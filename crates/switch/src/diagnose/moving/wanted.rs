@@ -15,7 +15,7 @@ pub struct Wanted<'a> {
     pub login: &'a [String],
     /// Whether looptax skips trying connections before the program starts.
     pub no_login: bool,
-    /// Whether a port stays on TCP if looptax would have to know the account to decide.
+    /// Whether a port stays on TCP if the decision depends on an account that looptax does not know.
     pub require_login: bool,
     pub command: &'a [OsString],
 }

@@ -17,7 +17,7 @@ pub(in crate::stack) type Wanted = (&'static str, String);
 /// The reason that is given if a socket's rights are not known because the file's section is missing.
 pub(in crate::stack) const NO_SECTION: &str = "the section was not found";
 
-/// The file of the server behind, and the process that reads it.
+/// The upstream's file, and the process that reads it.
 #[derive(Debug, Clone, Copy)]
 pub(in crate::stack) struct Own<'a> {
     pub(in crate::stack) text: &'a str,

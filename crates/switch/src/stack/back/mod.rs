@@ -1,5 +1,5 @@
-//! The servers behind web servers: the process that listens on an address, the users who may use its socket, the test
-//! of its files, and their reload.
+//! The servers behind web servers (upstreams): the process that listens on an address, the users who may use its
+//! socket, the test of its files, and their reload.
 //!
 //! `known` is the interface; each program has its own file. These modules write nothing.
 

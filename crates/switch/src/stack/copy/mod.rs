@@ -227,8 +227,8 @@ fn prepend(front: &mut Front, options: &[String]) {
     }
 }
 
-/// Returns an error for a program that runs as root if looptax does not: its copy could not do everything that the
-/// original does.
+/// Returns an error if a program runs as root and looptax does not run as root: the program's copy could not do
+/// everything that the original does.
 fn refuse_roots(master: &Process, title: &str) -> Result<(), Failure> {
     if master.uid == 0 && !rustix::process::geteuid().is_root() {
         let words = format!("{title} {} belongs to root, and looptax does not run as root", master.pid);

@@ -42,8 +42,9 @@ pub(super) struct Wanted<'a> {
 #[derive(Debug)]
 pub(super) struct PoolText {
     pub(super) text: String,
-    /// The number of workers in each of the two pools, and the original setting.
+    /// The number of workers in each of the two pools.
     pub(super) n_workers: u32,
+    /// The original's settings for its workers, such as `pm = dynamic, pm.max_children = 5`.
     pub(super) was: String,
     /// Whether the copy uses a variable of PHP-FPM's own environment.
     pub(super) has_variables: bool,

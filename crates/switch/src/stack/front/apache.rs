@@ -47,7 +47,7 @@ impl FrontProgram for Apache {
         true
     }
 
-    /// Each worker has one connection to the server behind. Streams of HTTP/2 have additional workers, so `None` is
+    /// Each worker has one connection to the upstream. Streams of HTTP/2 have additional workers, so `None` is
     /// returned.
     fn at_once(&self, files: &Files, _: u32) -> Option<Count> {
         let has_streams = files.iter().any(|(_, text)| text.contains("http2_module"));

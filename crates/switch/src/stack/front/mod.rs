@@ -27,7 +27,7 @@ pub(super) const ALL: [&dyn FrontProgram; 5] =
 pub(super) struct Front {
     pub(super) program: &'static dyn FrontProgram,
     pub(super) master: Process,
-    /// A process that connects to the server behind; the master process itself if it has no workers.
+    /// A process that connects to the upstream; the master process itself if it has no workers.
     pub(super) worker: Process,
     pub(super) files: Files,
 }

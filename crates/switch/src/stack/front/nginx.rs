@@ -47,8 +47,8 @@ impl FrontProgram for Nginx {
         words.trim_end().ends_with("worker process")
     }
 
-    /// A page also needs a connection to its client. Over HTTP/1.1 half of the connections lead to the server behind
-    /// (31 of 64, seen with nginx 1.22.1 in front of a stopped pool), over HTTP/2 nearly all of them.
+    /// A page also needs a connection to its client. Over HTTP/1.1 half of the connections lead to the upstream (31 of
+    /// 64, seen with nginx 1.22.1 in front of a stopped pool), over HTTP/2 nearly all of them.
     fn at_once(&self, files: &Files, n_workers: u32) -> Option<Count> {
         let (n, place) = match number(files, "worker_connections") {
             Some((n, path)) => (n, format!(", {}", path.display())),

@@ -17,7 +17,7 @@ use looptax_host::{View, kernel, read_whole};
 /// The largest `pg_hba.conf` or configuration that is read. People write shorter files; a longer file is not read at
 /// all.
 const MOST_BYTES: u64 = 1 << 20;
-/// How many levels deep configuration files may include others. Source: PostgreSQL, `CONF_FILE_MAX_DEPTH`.
+/// The maximum depth of configuration files that include each other. Source: PostgreSQL, `CONF_FILE_MAX_DEPTH`.
 const MAX_DEPTH: usize = 10;
 
 #[derive(Debug)]

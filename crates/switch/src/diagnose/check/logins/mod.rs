@@ -1,8 +1,8 @@
 //! Logs in once over each endpoint, and reports what the server answers.
 //!
-//! Only reads, but a login leaves traces: a line in the server's log, a warmed password cache, a count. Over the socket
-//! looptax logs in with the client's rights if the client reaches the socket, because `peer` and `unix_socket` ask the
-//! kernel for the connecting user.
+//! Only reads, but a login leaves traces: a line in the server's log, a warmed password cache, a higher count of
+//! connections. Over the socket looptax logs in with the client's rights if the client reaches the socket, because
+//! `peer` and `unix_socket` ask the kernel for the connecting user.
 
 mod hba_file;
 mod mysql;
@@ -44,7 +44,8 @@ pub(super) fn points(sides: &Sides<'_>) -> Vec<Point> {
     let mut login = login(sides.address);
     let log_in = |login: &Login| both(|| over_tcp(sides, login), || over_unix(sides, login));
     let (mut over_tcp, mut over_unix) = log_in(&login);
-    // The password comes from the environment, and a client with this address sends no password.
+    // The address contains no password, so looptax sent the password from the environment. If the server does not need
+    // a password, looptax logs in again without a password, as a client with this address would.
     let is_needless = sides.address.password.is_none() && { over_tcp.conversation.as_ref() }
         .is_err_and(|why| why.is_needless_password);
     if is_needless {

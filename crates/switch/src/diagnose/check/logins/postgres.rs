@@ -32,7 +32,7 @@ pub(super) fn rules_unasked(sides: &Sides<'_>, user: &str) -> Point {
 }
 
 /// If looptax can read the file, returns a point about the rules that decide the login. Also returns a line for the
-/// socket, which admits the same logins over the socket as the rules admit over TCP.
+/// socket: with this line, the socket admits the same logins as the rules admit over TCP.
 fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, SocketLine) {
     let database = sides.address.database.as_deref().unwrap_or(user);
     let file = sides.server.and_then(hba_file);
@@ -58,8 +58,8 @@ fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, 
     (point, line)
 }
 
-/// Answers the questions that the file leaves open, by statements that any role may run. If the server does not answer
-/// a statement, the question stays open.
+/// Answers the questions that the file leaves open: runs statements that any role may run. If the server does not
+/// answer a statement, the question stays open.
 fn settle(hba: &mut Hba, user: &str, database: &str, opened: &mut Opened) {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let of_user = quoted(user);

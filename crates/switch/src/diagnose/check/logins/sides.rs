@@ -55,8 +55,8 @@ impl Opened {
         self.unfit.extend(unfit);
     }
 
-    /// Returns the server's answer; `None` if the server refused. Notes any other error, because it leaves the fact
-    /// unknown.
+    /// Returns the server's answer; `None` if the server refused. After any other error, also returns `None`, and notes
+    /// the error, because the fact stays unknown.
     pub(in crate::diagnose::check) fn told<T>(&mut self, answer: Result<T, WireError>) -> Option<T> {
         match answer {
             Ok(told) => Some(told),

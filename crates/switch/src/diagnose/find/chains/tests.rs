@@ -10,8 +10,8 @@ fn process(pid: u32) -> Process {
     Process { pid, ..own }
 }
 
-/// Builds a survey from kinds of servers, names of other processes, and links from client to server; a process's pid is
-/// its index.
+/// Builds a survey from kinds of servers, names of other processes, and links from client to server. Servers and other
+/// processes are numbered in this order, and a process's number is also its pid.
 fn survey(servers: &[Kind], others: &[&str], links: &[(usize, usize)]) -> Survey {
     let places = (0..).zip(servers);
     let listed = places.map(|(pid, kind)| Server {
@@ -204,7 +204,7 @@ fn r25_a_server_whose_connections_nobody_was_seen_to_hold_may_be_missing() {
     assert!(missing(&survey).is_empty());
     survey.others[1].closed.insert(closed());
     assert_eq!(missing(&survey), [1]);
-    // If another process was seen to hold the connections, they were that process's own connections.
+    // looptax saw that another process held the connections, so the connections belonged to that process.
     survey.stack.links.push(Link { client: Some(3), server: 1, n_passing: 2, ..survey.stack.links[0].clone() });
     assert!(missing(&survey).is_empty());
 }
