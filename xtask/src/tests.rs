@@ -189,6 +189,7 @@ fn reasons<'a>(stdout: &'a str, name: &str) -> Vec<&'a str> {
     let is_heading = |line: &str| line.strip_prefix("---- ").is_some_and(|it| it.split(' ').next() == Some(name));
     let printed = stdout.lines().skip_while(|line| !is_heading(line)).skip(1);
     let printed = printed.take_while(|line| !line.starts_with("---- ") && *line != "failures:");
+    let printed = printed.take_while(|line| *line != "stack backtrace:");
     printed.filter(|line| !line.trim().is_empty()).take(LINES_OF_REASON).collect()
 }
 

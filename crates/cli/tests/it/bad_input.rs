@@ -414,9 +414,9 @@ fn r20_a_rate_that_fills_no_slice_is_told_in_the_plan() {
         run.stdout
     };
     let low = plan("40");
-    assert!(low.contains("warning: 40 requests per second in all") && low.contains("--rate 40% would be"), "{low}");
+    assert!(low.contains("warning: at 40 requests per second in total") && low.contains("write --rate 40%"), "{low}");
     let rather_low = plan("150");
-    assert!(rather_low.contains("warning: 150 ") && !rather_low.contains("150%"), "{rather_low}");
+    assert!(rather_low.contains("warning: at 150 ") && !rather_low.contains("150%"), "{rather_low}");
     for fine in ["40%", "50k"] {
         assert!(!plan(fine).contains("warning"), "{fine}");
     }

@@ -189,7 +189,7 @@ fn a_plan_names_every_command_and_a_bound_and_does_nothing() {
         "moonen: at most",
         "kawin: at most",
         "looptax compare private:redis --arms unix,tcp,bridge,proxy -c 50 --workload get,set",
-        "of measuring, plus the time to start and fill servers; looptax ends a comparison that takes longer",
+        "of measuring, plus the time to start and fill servers; looptax ends a comparison that exceeds its planned time",
     ] {
         assert!(run.stdout.contains(words), "{}", run.stdout);
     }

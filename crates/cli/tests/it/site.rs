@@ -167,7 +167,7 @@ fn two_servers_are_not_taken_for_one() {
     let run =
         compare(&scratches[0]).args([&one.url("/page?a=b"), "--socket", &other.socket, "--yes"]).args(SHORT).run();
     run.expect_code(3);
-    let words = ["the arms lead to different servers", "does not have the other end"];
+    let words = ["the arms lead to different servers", "is not at the other end"];
     for words in words {
         assert!(run.stderr.contains(words), "{}", run.stderr);
     }

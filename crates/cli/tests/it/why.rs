@@ -289,7 +289,7 @@ fn its_help_names_no_option_that_it_refuses_and_its_own_defaults() {
     }
     let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
-        "take the most time at each number. Default: 1",
+        "take the most time at that number. Default: 1",
         "it needs at least 18 epochs. Default: 40s",
         "two records of `why`",
     ] {

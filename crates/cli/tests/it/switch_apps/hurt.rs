@@ -207,7 +207,7 @@ fn what_somebody_wrote_between_plan_and_writing_is_not_written_over() {
     let args = ["--url", &front.url];
     let words = ["switch", "--yes", "--within", "30s", "--no-times"];
     let run = looptax(&app).args(words).args(args).args([&app.file]).run();
-    run.expect_error(2, &["changed since"]);
+    run.expect_error(2, &["was changed after looptax read it"]);
     before.extend(MEDDLED.as_bytes());
     assert!(app.bytes() == before, "{}", run.stderr);
     expect_on(&app, Way::Tcp);
@@ -237,7 +237,7 @@ fn what_somebody_wrote_in_the_switchs_own_lines_stays_and_the_old_file_is_named(
     let edit = format!("sed -i s/socket:/socket:' '/ {}; exit 1", app.file.display());
     let app = app.reloaded_by(edit);
     let run = app.while_visited(|| switch(&app, &[]).run());
-    run.expect_error(2, &["changed since"]);
+    run.expect_error(2, &["were changed later"]);
     if !run.words().contains("the old files are in") {
         run.fail("it does not say where the old file is");
     }

@@ -183,7 +183,7 @@ fn an_application_that_speaks_http2_alone_is_told() {
         return;
     };
     app.1.write(&[("http2.py", HTTP2)]);
-    let said = ["http://«http»/ does not answer", "HTTP/2", "make the application speak HTTP/1.1"];
+    let said = ["http://«http»/ does not answer", "HTTP/2", "make the application accept HTTP/1.1"];
     check(&app, &[], &["python3", "http2.py"], 2, &said);
 }
 

@@ -55,7 +55,7 @@ mod tests {
         for (errno, paranoid, words, step) in [
             (Errno::NOSYS, Some(2), "no perf_event_open", "CONFIG_PERF_EVENTS"),
             (Errno::ACCESS, Some(3), "perf_event_paranoid is 3", "run looptax as root"),
-            (Errno::PERM, Some(4), "perf_event_paranoid is 4", "`=-1` the whole machine"),
+            (Errno::PERM, Some(4), "perf_event_paranoid is 4", "`=-1` shows the whole machine"),
             (Errno::PERM, Some(2), "as in containers", "--cap-add PERFMON"),
             (Errno::PERM, None, "as in containers", "--cap-add PERFMON"),
             (Errno::MFILE, Some(2), "per thread and core", "ulimit -n"),
