@@ -1,7 +1,7 @@
 //! System calls that no safe library offers: another process's CPU clock, a thread's own usage, a child's usage, a
 //! thread's scheduling policy.
 //!
-//! The only file of this room with unsafe code.
+//! The only file of this crate with unsafe code.
 
 use std::io;
 use std::mem::MaybeUninit;

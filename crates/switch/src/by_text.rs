@@ -164,7 +164,8 @@ fn holds(text: &str, password: Option<&Secret>, socket: &str) -> bool {
     !secrets_in(text).is_empty() || password.is_some_and(|it| text.contains(it) && !socket.contains(it))
 }
 
-/// Splits a rewrite at its secrets, and returns the parts that change; `None` if the rewrite changes a secret.
+/// Splits a replacement of text at each secret in it, and returns the parts that change; `None` if the replacement
+/// changes a secret.
 fn without_secrets(text: &str, rewrite: &Rewrite) -> Option<Vec<Rewrite>> {
     let old = text.get(rewrite.at.clone())?;
     let new = &*rewrite.text;

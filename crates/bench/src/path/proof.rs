@@ -75,12 +75,16 @@ pub fn prove(
     };
     let server_view = match (arm.second_hop(), &seen.behind) {
         (None, None) => server_view,
-        (Some(Arm::Unix), Some(SeenAs::Socket)) => format!("{server_view}, and after the pooler a local socket"),
+        (Some(Arm::Unix), Some(SeenAs::Socket)) => {
+            format!("{server_view}; from the pooler to the server, a local socket")
+        }
         (Some(Arm::Tcp), Some(SeenAs::Tcp(address))) => {
-            format!("{server_view}, and after the pooler TCP from {address}")
+            format!("{server_view}; from the pooler to the server, TCP from {address}")
         }
         (hop, behind) => {
-            return Err(unproved(format!("looptax expected {hop:?} after the pooler, but the server sees {behind:?}")));
+            return Err(unproved(format!(
+                "looptax expected {hop:?} from the pooler to the server, but the server sees {behind:?}"
+            )));
         }
     };
     Ok(Proof {

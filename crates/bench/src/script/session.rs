@@ -49,7 +49,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Makes a session before its first transaction.
+    /// Makes a session that has not begun a transaction.
     pub fn new(set: Arc<ScriptSet>, presets: Presets) -> Self {
         let variables = Variables::new(&set.symbols, &set.definitions, presets);
         Self { set, variables, next: None, script_idx: 0, is_pipeline: false }

@@ -156,10 +156,10 @@ fn proves_both_hops(kind: Kind) {
     let socket = "local socket of process ";
     let tcp = "TCP from 127.0.0.1:";
     let wanted = [
-        ("unix+unix", socket, "and after the pooler a local socket"),
-        ("tcp+unix", tcp, "and after the pooler a local socket"),
-        ("unix+tcp", socket, "and after the pooler TCP from 127.0.0.1:"),
-        ("tcp+tcp", tcp, "and after the pooler TCP from 127.0.0.1:"),
+        ("unix+unix", socket, "; from the pooler to the server, a local socket"),
+        ("tcp+unix", tcp, "; from the pooler to the server, a local socket"),
+        ("unix+tcp", socket, "; from the pooler to the server, TCP from 127.0.0.1:"),
+        ("tcp+tcp", tcp, "; from the pooler to the server, TCP from 127.0.0.1:"),
     ];
     let arms = comparison["arms"].as_array().unwrap();
     assert_eq!(arms.len(), wanted.len());

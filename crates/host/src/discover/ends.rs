@@ -10,11 +10,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use looptax_model::record::Way;
 
+use crate::discover::docker_proxy::led;
 use crate::discover::namespace_id::NamespaceId;
 use crate::discover::namespaces::Networks;
 use crate::discover::owners::Owners;
 use crate::discover::process::Process;
-use crate::discover::published::led;
 use crate::discover::servers::{Endpoint, Place, endpoints};
 use crate::discover::sighting::Sighting;
 use crate::discover::sock_diag::{FileId, TcpSocket, Traffic, UnixName, UnixSocket};

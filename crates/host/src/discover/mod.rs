@@ -9,6 +9,7 @@
 mod beside;
 mod candidates;
 mod connections;
+mod docker_proxy;
 mod ends;
 mod error;
 mod family;

@@ -4,17 +4,16 @@
 //! A port counts only if exactly one known server listens on the target's address and port, in a network namespace that
 //! has the address. In addition, no connection through the proxy may have been seen to reach another server.
 
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, SocketAddr};
 
 use crate::kernel;
 
 use crate::discover::connections::Client;
+use crate::discover::docker_proxy::led;
 use crate::discover::namespaces::Networks;
 use crate::discover::owners::Owners;
 use crate::discover::process::Process;
 use crate::discover::servers::{Endpoint, Server, endpoints};
-
-const PROXY: &str = "docker-proxy";
 
 /// A port that leads to a server in a container.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -50,34 +49,12 @@ pub(crate) fn published(
     led.collect()
 }
 
-/// Returns each proxy with the address to which it leads.
-pub(crate) fn led(processes: &[Process]) -> impl Iterator<Item = (&Process, SocketAddr)> {
-    let proxies = processes.iter().filter(|it| it.program_name() == PROXY);
-    proxies.filter_map(|proxy| Some((proxy, target(&proxy.arguments())?)))
-}
-
 /// Whether a connection starts at the proxy or passes through it, and ends at another server.
 fn leads_elsewhere(proxy: &Process, client: &Client, server_idx: usize) -> bool {
     let hop = client.via.as_ref().filter(|hop| hop.pid == proxy.pid);
     let is_its = hop.is_some() || client.peer.is_of(proxy.pid);
     let is_shared = hop.is_some_and(|hop| hop.leads_elsewhere);
     is_shared || is_its && client.server_idx != server_idx
-}
-
-/// Returns the target address in the proxy's command line, for TCP.
-///
-/// # Source
-/// moby, `cmd/docker-proxy`: its flags `-proto`, `-container-ip` and `-container-port`.
-fn target(arguments: &[String]) -> Option<SocketAddr> {
-    let value = |name: &str| {
-        let is_name = |it: &String| it.trim_start_matches('-') == name && it.starts_with('-');
-        let at = arguments.iter().position(is_name)?;
-        arguments.get(at + 1)
-    };
-    let is_tcp = value("proto").is_none_or(|it| it == "tcp");
-    let ip: Ipv4Addr = value("container-ip")?.parse().ok()?;
-    let port = value("container-port")?.parse().ok()?;
-    is_tcp.then_some(SocketAddr::new(IpAddr::V4(ip), port))
 }
 
 /// Returns the index of the server at an address of another network namespace; `None` if the address may belong to
@@ -114,23 +91,6 @@ fn is_local(table: &str, ip: IpAddr) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[track_caller]
-    fn check(line: &str, expected: Option<&str>) {
-        let arguments: Vec<String> = line.split(' ').map(str::to_owned).collect();
-        assert_eq!(target(&arguments).map(|it| it.to_string()).as_deref(), expected);
-    }
-
-    #[test]
-    fn the_command_line_says_where_it_leads() {
-        check(
-            "/usr/bin/docker-proxy -proto tcp -host-ip 127.0.0.1 -host-port 13306 -container-ip 172.17.0.2 -container-port 3306 -use-listen-fd",
-            Some("172.17.0.2:3306"),
-        );
-        check("docker-proxy -proto udp -container-ip 172.17.0.2 -container-port 53", None);
-        check("docker-proxy -proto tcp -container-ip 172.17.0.2", None);
-        check("docker-proxy -container-port", None);
-    }
 
     #[test]
     fn only_a_leaf_of_the_machines_own_is_its_address() {

@@ -1,4 +1,4 @@
-//! Tests how this room works for root with folders and programs of other users.
+//! Tests how this crate works for root with folders and programs of other users.
 #![allow(
     clippy::disallowed_methods,
     clippy::unwrap_used,

@@ -54,8 +54,8 @@ fn row(step: &BillStep, bill: &Bill, has_time: bool, text: Text) -> [String; 4] 
 fn part(step: &BillStep, text: Text) -> String {
     let words = match (step.arm.as_str(), step.over.as_str()) {
         ("tcp+unix", _) => "loopback TCP to the pooler",
-        ("unix+tcp", "unix+unix") => "loopback TCP only after the pooler",
-        ("tcp+tcp", "tcp+unix") => "loopback TCP also after the pooler",
+        ("unix+tcp", "unix+unix") => "loopback TCP only between the pooler and the server",
+        ("tcp+tcp", "tcp+unix") => "loopback TCP also between the pooler and the server",
         ("tcp", "unix") => "loopback TCP",
         ("tcp6", "unix") => "loopback TCP, IPv6",
         ("tls", "tcp") => "TLS on tcp",
@@ -76,7 +76,7 @@ fn beside(bill: &Bill) -> &'static str {
     let is_alone = |step: &BillStep| (step.arm.as_str(), step.over.as_str()) == ("unix+tcp", "unix+unix");
     let has_sum = bill.steps.iter().any(|step| step.arm == "tcp+tcp");
     if has_sum && bill.steps.iter().any(is_alone) {
-        "; the separate row of the hop after the pooler is not part of the sum"
+        "; the separate row of the hop from the pooler to the server is not part of the sum"
     } else {
         ""
     }

@@ -150,7 +150,7 @@ pub(crate) fn fell_back(fleet: &Fleet, text: Text) -> Section {
         ]
     });
     let lines = if fleet.fell_back.rows.is_empty() {
-        vec!["no moved client uses TCP again".to_owned()]
+        vec!["none of the clients that were moved has gone back to TCP".to_owned()]
     } else {
         vec![
             "moved to the socket before, and using TCP again: `looptax switch --list` on that machine shows the changes"

@@ -28,7 +28,7 @@ pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
     if has_judged(record, Placement::Same) && !has_judged(record, Placement::Free) {
         explained.push(
             "`same` pins both ends of a connection to one core, which shows the transport's own cost; --placement free \
-             judges an untuned machine, in minutes"
+             measures the machine as it is, without pinning, and takes some minutes"
                 .to_owned(),
         );
     }

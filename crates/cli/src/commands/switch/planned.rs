@@ -25,7 +25,10 @@ fn add_reload(all: &mut Vec<String>, words: String) {
         return;
     }
     match all.iter_mut().find(is_same) {
-        Some(earlier) => *earlier += &format!("; {effect}"),
+        Some(earlier) => {
+            earlier.push_str("; ");
+            earlier.push_str(effect);
+        }
         None => all.push(words),
     }
 }

@@ -121,7 +121,7 @@ fn load_line(settings: &Experiment, target: &TargetPlan) -> String {
     let n_arms = target.cases.iter().map(|it| it.arms.len()).max();
     let n_open = most as usize * n_arms.unwrap_or_default();
     let ask = if most == 1 {
-        "one connection sends requests at a time".to_owned()
+        "only one connection at a time sends requests".to_owned()
     } else {
         format!("up to {most} connections send requests at a time")
     };

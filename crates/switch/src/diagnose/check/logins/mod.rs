@@ -195,8 +195,8 @@ fn of_login(opened: &Opened, sides: &Sides<'_>) -> Point {
     point(PointCode::LoginFailsOverSocket, Outcome::Fail, what).with_next(next)
 }
 
-/// Returns the facts that are known without a login, if the user or the password is missing; looptax does not guess
-/// them.
+/// Returns only the facts that are known without a login. Called if the user or the password is missing, because looptax
+/// guesses neither.
 pub(super) fn unasked(sides: &Sides<'_>, why: &str) -> Vec<Point> {
     // Redis and memcached may need no password at all, so looptax tries a login without one.
     if let Protocol::Redis | Protocol::Memcached = sides.address.protocol {
