@@ -4,6 +4,7 @@
 //! these steps through `make test`; CI checks nothing else.
 
 use std::process::Command;
+use std::time::Instant;
 
 use anyhow::Result;
 
@@ -27,19 +28,23 @@ const STEPS: &[Step] = &[
         repeat: "cargo clippy --workspace --all-targets --locked -- -D warnings",
         work: Work::Cargo,
     },
+    TESTS,
+    Step { name: "docs", repeat: "cargo xtask docs", work: Work::Own(|| docs::run(&built("looptax")?)) },
+    Step { name: "book", repeat: "mdbook build docs", work: Work::Own(book) },
+];
+
+/// Steps that run at the same time, because most of them wait for servers and clocks.
+const TOGETHER: &[Step] = &[
     Step {
         name: "rustdoc",
         repeat: "RUSTDOCFLAGS='-D warnings' cargo doc --workspace --no-deps --document-private-items --locked",
         work: Work::Own(rustdoc),
     },
-    TESTS,
-    Step { name: "docs", repeat: "cargo xtask docs", work: Work::Own(|| docs::run(&built("looptax")?)) },
     Step {
         name: "commands of README and book",
         repeat: "cargo xtask docs --run",
         work: Work::Own(|| commands::run(&built("looptax")?, false)),
     },
-    Step { name: "book", repeat: "mdbook build docs", work: Work::Own(book) },
     Step {
         name: "other load generators (looptax is not optimised here: everything runs, but no figure counts)",
         repeat: "cargo lab peers --short",
@@ -58,9 +63,10 @@ const STEPS: &[Step] = &[
     },
     Step { name: "versions that are in use", repeat: "cargo lab versions --short", work: LAB },
     Step { name: "changed records", repeat: "cargo lab records --short", work: LAB },
-    // This step is the last one, so that on a machine without some server all other checks have run before it fails.
-    Step { name: "skipped tests", repeat: "cargo xtask tests", work: Work::Own(skips::judge) },
 ];
+
+/// The last step, so that on a machine without some server all other checks have run before it fails.
+const SKIPPED: Step = Step { name: "skipped tests", repeat: "cargo xtask tests", work: Work::Own(skips::judge) };
 
 const LAB: Work = Work::Lab { takes_looptax: true };
 
@@ -75,7 +81,13 @@ pub(crate) fn run(long: bool) -> Result<()> {
         "tests" if long => ALL_TESTS,
         _ => *step,
     };
-    steps::run(&STEPS.iter().map(step).collect::<Vec<_>>())
+    let begin = Instant::now();
+    steps::run(&STEPS.iter().map(step).collect::<Vec<_>>())?;
+    steps::run_together(TOGETHER)?;
+    steps::run(&[SKIPPED])?;
+    let n = STEPS.len() + TOGETHER.len() + 1;
+    println!("== all {n} steps are fine, {:.0} s", begin.elapsed().as_secs_f64());
+    Ok(())
 }
 
 fn rustdoc() -> Result<()> {

@@ -1,8 +1,12 @@
 //! Runs a list of steps: prints a line with the time of each, and stops at the first step that fails.
 //!
-//! Called by `check`. This module does not know what a step does.
+//! Steps that mostly wait for servers and clocks can run at the same time. Called by `check`. This module does not know
+//! what a step does.
 
+use std::collections::VecDeque;
 use std::process::Command;
+use std::sync::Mutex;
+use std::thread;
 use std::time::Instant;
 
 use anyhow::{Context, Result};
@@ -17,6 +21,9 @@ pub(crate) struct Step {
     pub(crate) repeat: &'static str,
     pub(crate) work: Work,
 }
+
+/// Number of steps that run at the same time.
+const AT_ONCE: usize = 2;
 
 #[derive(Clone, Copy)]
 pub(crate) enum Work {
@@ -49,19 +56,38 @@ impl Step {
 
 /// Runs the steps in order. Stops at the first failure, and prints the command that repeats it.
 pub(crate) fn run(steps: &[Step]) -> Result<()> {
-    let begin = Instant::now();
-    for step in steps {
-        println!("== {}", step.name);
-        let start = Instant::now();
-        step.run().with_context(|| format!("step {} failed (repeat it with: {})", step.name, step.repeat))?;
-        println!("== {}: fine, {:.1} s", step.name, start.elapsed().as_secs_f64());
-    }
-    println!("== all {} steps are fine, {:.0} s", steps.len(), begin.elapsed().as_secs_f64());
+    steps.iter().try_for_each(run_one)
+}
+
+/// Runs steps at the same time. After a failure no other step begins, but those that have begun run to their end.
+pub(crate) fn run_together(steps: &[Step]) -> Result<()> {
+    let queue: Mutex<VecDeque<&Step>> = Mutex::new(steps.iter().collect());
+    let lane = || -> Result<()> {
+        let next = || queue.lock().expect("nobody panics").pop_front();
+        while let Some(step) = next() {
+            run_one(step).inspect_err(|_| queue.lock().expect("nobody panics").clear())?;
+        }
+        Ok(())
+    };
+    thread::scope(|scope| {
+        let lanes: Vec<_> = (0..AT_ONCE).map(|_| scope.spawn(lane)).collect();
+        let ends: Vec<Result<()>> = lanes.into_iter().map(|it| it.join().expect("nobody panics")).collect();
+        ends.into_iter().collect()
+    })
+}
+
+fn run_one(step: &Step) -> Result<()> {
+    println!("== {}", step.name);
+    let start = Instant::now();
+    step.run().with_context(|| format!("step {} failed (repeat it with: {})", step.name, step.repeat))?;
+    println!("== {}: fine, {:.1} s", step.name, start.elapsed().as_secs_f64());
     Ok(())
 }
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
 
     const FINE: Step = Step { name: "one", repeat: "cargo one", work: Work::Own(|| Ok(())) };
@@ -78,5 +104,14 @@ mod tests {
     #[test]
     fn is_done_when_every_step_is() {
         run(&[FINE, FINE]).expect("both steps succeed");
+    }
+
+    #[test]
+    fn steps_run_at_the_same_time_and_none_begins_after_a_failure() {
+        static N_BEGUN: Barrier = Barrier::new(AT_ONCE);
+        let meets = Step { work: Work::Own(|| Ok(drop(N_BEGUN.wait()))), ..FINE };
+        run_together(&[meets; AT_ONCE]).expect("they wait for each other");
+        let error = run_together(&[BROKEN, BROKEN, NEVER]).expect_err("the first step fails");
+        assert!(format!("{error:#}").starts_with("step two failed"), "{error:#}");
     }
 }

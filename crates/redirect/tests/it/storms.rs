@@ -102,11 +102,13 @@ fn watches() {
     assert_eq!(done.stdout.matches("1 true").count(), 3, "{done:#?}");
 }
 
-/// Even a single leaked descriptor shows as a difference between the first tenth and the end.
+/// A leak in one of ten thousand connections shows as nine descriptors more at the end.
 fn piling() {
     let (done, _) = run(&["repeat", "100000"], &[]);
     let count = |line: &str| line.strip_prefix("supervisor has ")?.split(' ').next()?.parse().ok();
     let counts: Vec<u32> = done.stdout.lines().filter_map(count).collect();
     assert_eq!(counts.len(), 2, "{done:#?}");
-    assert!(counts[1] <= counts[0], "{done:#?}");
+    // A thread of the supervisor that has just taken over from another thread has not opened all its descriptors: the
+    // thread's own, the thread that calls, that thread's socket, and a queue.
+    assert!(counts[1] <= counts[0] + 4, "{done:#?}");
 }

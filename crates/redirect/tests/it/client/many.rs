@@ -189,7 +189,6 @@ fn descriptors(told: &Told<'_>) {
 /// parent, has open.
 fn repeat(told: &Told<'_>) {
     let n = number(told, 0);
-    let mut n_first = 0;
     for idx in 0..n {
         let fd = connected(told.to);
         if idx + 1 == n / 10 || idx + 1 == n {
@@ -197,17 +196,12 @@ fn repeat(told: &Told<'_>) {
             raw::name(true, fd, 16);
             // The lowest of several counts: a thread that ends late holds some descriptors for a while, a leak holds
             // them forever.
-            let n_looks = if n_first == 0 { 20 } else { 1_000 };
             let mut fewest = open_above();
-            for _ in 1..n_looks {
-                if n_first > 0 && fewest.len() <= n_first {
-                    break;
-                }
+            for _ in 1..20 {
                 std::thread::sleep(std::time::Duration::from_millis(10));
                 fewest = std::cmp::min_by_key(fewest, open_above(), Vec::len);
             }
-            n_first = fewest.len();
-            println!("supervisor has {n_first} descriptors {fewest:?}");
+            println!("supervisor has {} descriptors {fewest:?}", fewest.len());
         }
         raw::close(fd);
     }
