@@ -410,7 +410,7 @@ pub(crate) struct CompareArgs {
     /// The time that connecting takes counts as part of the next request.
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
     pub(crate) reconnect_every: Option<u32>,
-    /// Many numbers of connections: 1..1024, or 1,16,256.
+    /// Measure with several numbers of connections: 1..1024, or 1,16,256.
     ///
     /// 1..1024 means 1, 2, 4 and so on. The result is each arm's throughput and latency at each number of connections,
     /// measured with the event client; at 64 connections it is also measured with poll.

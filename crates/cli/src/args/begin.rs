@@ -22,7 +22,7 @@ pub(crate) struct TurnArgs {
 pub(crate) struct BeginArgs {
     /// Start only in this part of the day: 02:00-04:00.
     ///
-    /// The machine's own clock counts; 22:00-03:00 spans midnight. At other times looptax refuses the run; with --wait
+    /// The times are this machine's local time; 22:00-03:00 spans midnight. At other times looptax refuses the run; with --wait
     /// it waits.
     #[arg(hide_short_help = true, long, value_name = "FROM-TO", value_parser = part_of_day)]
     pub(crate) between: Option<PartOfDay>,

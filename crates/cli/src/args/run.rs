@@ -48,7 +48,7 @@ pub(crate) struct MovingArgs {
     pub(crate) no_login: bool,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// Leave a port on TCP if a login is needed and the account is unknown.
+    /// Keep connections to a port on TCP if its server needs a login and the account is unknown.
     ///
     /// Only a login can show whether the socket leads to the same account of MariaDB, or of MySQL before version 8.
     /// With this option such a port stays on TCP if its account is neither in --login nor in the command's arguments or

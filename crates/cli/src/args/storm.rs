@@ -18,7 +18,7 @@ pub(crate) struct StormArgs {
     /// The number applies to the socket and to the port.
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=65_535))]
     pub(crate) queue: Option<u32>,
-    /// Number of storms over each transport, for the workload storm (default: 10).
+    /// With the workload `storm`: number of storms over each transport (default: 10).
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000))]
     pub(crate) storms: Option<u32>,
 }

@@ -93,7 +93,7 @@ pub(crate) struct SwitchArgs {
     pub(crate) restart: Option<Option<String>>,
     /// A page of the application that has to stay the same.
     ///
-    /// It has to be the same after the move as before, except for parts that differ between any two requests.
+    /// The page has to be the same after the move as before, except for parts that differ between any two requests.
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
     /// How long to wait for connections.

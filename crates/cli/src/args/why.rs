@@ -64,7 +64,7 @@ const OTHERWISE: [(&str, &str, &str); 7] = [
     ),
     (
         "sweep",
-        "Many numbers of connections: 1..1024, or 1,16,256",
+        "Measure with several numbers of connections: 1..1024, or 1,16,256",
         "1..1024 means 1, 2, 4 and so on. The client model is event. For each number of connections `why` shows the \
          throughput and latency of each arm, and the server's functions that take the most time",
     ),
