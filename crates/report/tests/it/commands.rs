@@ -97,8 +97,8 @@ fn on_a_narrow_terminal() {
         compares both arms within each epoch; so the tax need
         not be the ratio of the times (all these figures are
         medians of the epochs' means)
-      connections seen while the command ran: unix in 40 of 41
-        runs, tcp in 41 of 41 runs
+      connections seen while the command ran: unix in 40 of
+        41 runs, tcp in 41 of 41 runs
 
     1 verdict, with a chance of 5 % for a false alarm
     ");

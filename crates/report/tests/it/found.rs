@@ -373,7 +373,7 @@ fn r20_clients_of_a_port_whose_process_is_not_seen_are_listed_and_the_next_step_
       127.0.0.1:8080   daemon  -                           1
 
     requests/s: TCP segments with data over 1.0 s; several requests in one segment count as one
-    CPU time lost: requests/s times the cost of TCP per request, measured at full speed (probably more
+    CPU time lost: requests/s times the cost of TCP per request, measured at full speed (probably higher
       at lower rates):
       mariadb: +3.4 µs [3.1, 3.7] (looptax-1.json, 2026-11-20 10:00)
     memcached 5 can be reached only over TCP: start it with `-s PATH`

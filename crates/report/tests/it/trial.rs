@@ -168,8 +168,8 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
       requests per page, as the servers counted: mysql 54 (Questions), 5200 µs in
         them, 12 % of the page's time
       1 page of 801 differed from the first pages; no figure includes such pages
-      half the interval is 2 %, 800 µs per page: the trial cannot show differences
-        well below that
+      half the interval is 2 %, 800 µs per page: the trial cannot show much smaller
+        differences
 
     no verdict in this run: 1 comparison undecided
     ");

@@ -47,8 +47,8 @@ fn on_a_wide_terminal() {
       warning: 16 connections, same: steal 1.2 % of the CPU time
 
     3 verdicts, each with its own chance of 5 % for a false alarm; the chance of at least one is up to 14 %
-    `same` pins both ends of a connection to one core, which shows the transport's own cost; --placement free measures the machine
-    as it is, without pinning, and takes some minutes
+    `same` pins both ends of a connection to one core, which shows the transport's own cost; --placement free measures the machine as
+    it is, without pinning, and takes some minutes
     record: looptax-1.json
     ");
 }
@@ -108,8 +108,9 @@ fn on_a_narrow_terminal_in_ascii() {
     3 verdicts, each with its own chance of 5 % for a false
     alarm; the chance of at least one is up to 14 %
     `same` pins both ends of a connection to one core, which
-    shows the transport's own cost; --placement free judges an
-    untuned machine, in minutes
+    shows the transport's own cost; --placement free measures
+    the machine as it is, without pinning, and takes some
+    minutes
     ");
 }
 

@@ -303,7 +303,7 @@ mod tests {
     fn a_socket_for_a_chroot_has_a_path_outside_and_one_inside() {
         for socket in ["/run/app.sock", "/var/lib/haproxy/run/app.sock"] {
             let said = in_chroot("haproxy", Path::new("/var/lib/haproxy"), Path::new(socket));
-            let words = "listen at /var/lib/haproxy/run/app.sock, and in haproxy's file write /run/app.sock, which";
+            let words = "listen at /var/lib/haproxy/run/app.sock, and write /run/app.sock into haproxy's file";
             assert!(said.contains(words), "{said}");
         }
     }
