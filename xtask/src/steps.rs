@@ -109,7 +109,11 @@ mod tests {
     #[test]
     fn steps_run_at_the_same_time_and_none_begins_after_a_failure() {
         static N_BEGUN: Barrier = Barrier::new(AT_ONCE);
-        let meets = Step { work: Work::Own(|| Ok(drop(N_BEGUN.wait()))), ..FINE };
+        let meet = || {
+            N_BEGUN.wait();
+            Ok(())
+        };
+        let meets = Step { work: Work::Own(meet), ..FINE };
         run_together(&[meets; AT_ONCE]).expect("they wait for each other");
         let error = run_together(&[BROKEN, BROKEN, NEVER]).expect_err("the first step fails");
         assert!(format!("{error:#}").starts_with("step two failed"), "{error:#}");
