@@ -47,10 +47,9 @@ impl Front {
     /// Finds the running web server that reads this file.
     ///
     /// # Errors
-    /// If no running web server reads this file; or if a web server rejects its own files, so that looptax does not
-    /// know them.
+    /// If no running web server reads this file, with the reasons why looptax does not know the files of any of them.
     pub(super) fn find(program: &'static dyn FrontProgram, file: &Path) -> Result<Self, Failure> {
-        let mut wrong = None;
+        let mut unread = Vec::new();
         let masters = masters(|it| it.program_name() == program.name());
         for master in masters.into_iter().filter(|it| program.is_ours(it)) {
             let files = match program.files(&master) {
@@ -58,7 +57,7 @@ impl Front {
                 // If the process has ended in the meantime, its files do not matter.
                 Err(_) if processes::stat(master.pid).is_none_or(|it| it.has_ended) => continue,
                 Err(why) => {
-                    wrong = Some(why);
+                    unread.push(why);
                     continue;
                 }
             };
@@ -88,13 +87,14 @@ impl Front {
             ));
         }
         let none = format!("no running {title} reads {shown}");
-        Err(match wrong {
-            Some(why) => {
-                let hint = why.hint().unwrap_or_default().to_owned();
-                Failure::usage(format!("{none}, as far as looptax can see: {why}"), hint)
-            }
-            None => Failure::usage(none, "start the program, or pass the file that the running program reads"),
-        })
+        if unread.is_empty() {
+            return Err(Failure::usage(none, "start the program, or pass the file that the running program reads"));
+        }
+        // Any of these processes may be the one that reads the file.
+        let reasons: Vec<_> = unread.iter().map(ToString::to_string).collect();
+        let mut hints: Vec<_> = unread.iter().filter_map(Failure::hint).collect();
+        hints.dedup();
+        Err(Failure::usage(format!("{none}, as far as looptax can see: {}", reasons.join("; ")), hints.join("; ")))
     }
 }
 
