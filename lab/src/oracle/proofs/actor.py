@@ -83,11 +83,12 @@ def work(number):
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
     signal.signal(signal.SIGTERM, signal.SIG_DFL)
     to, read_at, kept = None, 0.0, None
-    time.sleep(it["every"] * number / max(it["workers"], 1))
+    is_staying = number >= it["workers"] - it["staying"]
+    time.sleep(it["spread"] * number)
     while True:
         now = time.monotonic()
         is_old = it["reads"] == "each" or it["reads"] == "late" and now > read_at + it["late"]
-        if to is None or is_old:
+        if to is None or is_old and not is_staying:
             found = place()
             if found != to and kept:
                 kept[2]()

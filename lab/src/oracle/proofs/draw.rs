@@ -61,6 +61,10 @@ pub(super) struct Actor {
     pub(super) has_account: bool,
     pub(super) style: Style,
     pub(super) n_workers: u32,
+    /// How many of the workers keep the address that they read at their start.
+    pub(super) n_staying: u32,
+    /// Time between the starts of two workers.
+    pub(super) spread: Duration,
     pub(super) every: Duration,
     pub(super) reads: Reads,
     pub(super) late: Duration,
@@ -92,7 +96,7 @@ pub(super) struct Machine {
 impl Machine {
     pub(super) fn draw(kind: Kind, seed: u64) -> Self {
         let dice = &mut Dice::new(seed);
-        let application = application(dice);
+        let mut application = application(dice);
         let others = (0..dice.below(3)).map(|_| other(dice)).collect();
         let is_asked_by_looptax = dice.below(5) == 0;
         let named = match dice.below(20) {
@@ -102,6 +106,12 @@ impl Machine {
             _ => Named::Pid,
         };
         let keeps = dice.below(6) == 0;
+        if dice.below(2) == 0 {
+            application.spread = millis(dice, 0, 1500);
+        }
+        if application.n_workers > 1 && dice.below(3) == 0 {
+            application.n_staying = 1;
+        }
         Self { kind, application, others, is_asked_by_looptax, named, within: Duration::from_secs(8), keeps }
     }
 
@@ -133,12 +143,15 @@ impl Actor {
     fn words(&self) -> String {
         let way = if self.is_over_tcp { "tcp" } else { "socket" };
         let when = self.after.map_or_else(String::new, |it| format!(" from {} ms on", it.as_millis()));
+        let late = if self.reads == Reads::Late { format!(" by {} ms", self.late.as_millis()) } else { String::new() };
+        let staying = if self.n_staying > 0 { format!(" except {}", self.n_staying) } else { String::new() };
         let account = if self.has_account { "" } else { " other account" };
         format!(
-            "{} {:?} x{} every {} ms, reads {:?}, over the socket {:?}, {way}{account}{when}",
+            "{} {:?} x{} {} ms apart, every {} ms, reads {:?}{late}{staying}, over the socket {:?}, {way}{account}{when}",
             self.user,
             self.style,
             self.n_workers,
+            self.spread.as_millis(),
             self.every.as_millis(),
             self.reads,
             self.over_socket
@@ -159,12 +172,17 @@ fn application(dice: &mut Dice) -> Actor {
     use Reads::{Each, Hup, Late, Never, Start};
     let is_running = dice.below(10) > 0;
     let is_seldom = dice.below(12) == 0;
+    let style = dice.one(&[Style::Short, Style::Long]);
+    let n_workers = 1 + dice.below(3) as u32;
+    let every = if is_seldom { Duration::from_secs(20) } else { every(dice) };
     Actor {
         user: APPLICATION,
         has_account: true,
-        style: dice.one(&[Style::Short, Style::Long]),
-        n_workers: 1 + dice.below(3) as u32,
-        every: if is_seldom { Duration::from_secs(20) } else { every(dice) },
+        style,
+        n_workers,
+        n_staying: 0,
+        spread: every / n_workers,
+        every,
         reads: if is_running { dice.one(&[Each, Each, Each, Hup, Hup, Start, Start, Late, Never]) } else { Start },
         late: millis(dice, 1500, 4000),
         over_socket: dice.one(&[
@@ -176,12 +194,19 @@ fn application(dice: &mut Dice) -> Actor {
 }
 
 fn other(dice: &mut Dice) -> Actor {
+    let user = dice.one(&[APPLICATION, STRANGER, STRANGER]);
+    let has_account = dice.below(4) > 0;
+    let style = dice.one(&[Style::Short, Style::Long]);
+    let n_workers = 1 + dice.below(2) as u32;
+    let every = every(dice);
     Actor {
-        user: dice.one(&[APPLICATION, STRANGER, STRANGER]),
-        has_account: dice.below(4) > 0,
-        style: dice.one(&[Style::Short, Style::Long]),
-        n_workers: 1 + dice.below(2) as u32,
-        every: every(dice),
+        user,
+        has_account,
+        style,
+        n_workers,
+        n_staying: 0,
+        spread: every / n_workers,
+        every,
         reads: Reads::Never,
         late: Duration::ZERO,
         over_socket: dice.one(&[OverSocket::Works, OverSocket::Works, OverSocket::Works, OverSocket::Refused]),

@@ -195,7 +195,7 @@ impl Ground {
             "protocol": protocol.name(), "file": file, "log": own.join("log"), "pid_file": own.join("pid"),
             "user": user, "password": PASSWORD, "database": database, "style": actor.style, "reads": actor.reads,
             "late": actor.late.as_secs_f64(), "every": actor.every.as_secs_f64(), "workers": actor.n_workers,
-            "over_socket": actor.over_socket,
+            "staying": actor.n_staying, "spread": actor.spread.as_secs_f64(), "over_socket": actor.over_socket,
         });
         fs::write(own.join("spec.json"), spec.to_string())?;
         let (here, of) = (folder.display(), actor.user);
