@@ -5,8 +5,9 @@
 # Needs root, debootstrap, podman, podman-compose (1.0.4 or newer; COMPOSE names another program, otherwise it is
 # downloaded), runc, and Podman's `quadlet` (QUADLET names it); run `cargo build -p looptax` first.
 #
-# With ENGINE=docker, Docker runs the Compose files (needs docker.io, docker-compose, iptables and jq), and an application
-# outside of the containers is moved to the socket of a Redis whose port its container publishes; `find` must also see a
+# With ENGINE=docker, Docker runs the Compose files (needs docker.io, docker-compose, iptables and jq). `switch` must then
+# follow the application into its new container, prove the move, and undo the move of an application that fails. An
+# application outside of the containers is moved to the socket of a Redis whose port its container publishes; `find` must also see a
 # client that connects to this port at another address of the machine.
 #
 # usage: [ENGINE=docker] scripts/try-shared-sockets.sh
@@ -350,6 +351,35 @@ END
 fi
 
 if [ "$engine" = docker ]; then
+  # Docker keeps the services of its containers, so `switch` follows the application into its new container.
+  again="$compose -p looptax-sockets up -d --force-recreate"
+  follows() { (cd "$scratch" && "$looptax" switch "$@" --yes > words 2>&1) && code=0 || code=$?; tr -s ' \n' ' ' < "$scratch/words" > "$scratch/answer"; }
+  up
+  is_before Followed looptax-sockets_shop_1
+  follows compose.yaml --containers --reload "$again"
+  [ "$code" = 0 ] && [ "$(grep -o 'the server saw 1 session over the socket' "$scratch/answer" | wc -l)" = 2 ] ||
+    stop "Followed: $(cat "$scratch/words")"
+  is_after Followed looptax-sockets_shop_1
+  follows --undo last --reload "$again"
+  cmp -s "$scratch/compose.yaml" "$scratch/before/compose.yaml" || stop "Followed: compose.yaml is not as it was"
+  is_before "Followed and undone" looptax-sockets_shop_1
+  follows compose.yaml --containers --within 8s --reload "$compose -p looptax-sockets restart -t 0"
+  [ "$code" = 1 ] && grep -q 'no container of the service `cache` listens on' "$scratch/answer" || stop "Followed: $(cat "$scratch/words")"
+  is_before "Not followed by a command that creates nothing" looptax-sockets_shop_1
+  # An application that takes the whole setting as the server's name.
+  sed "s/explode.*3)/[getenv('WORDPRESS_DB_HOST'), '']/" "$scratch/images/shop.php" > "$scratch/blind.php"
+  chmod 755 "$scratch" && chmod 644 "$scratch/blind.php"
+  sed -i 's|^    user: "1234"|&\n    volumes:\n      - ./blind.php:/shop.php:ro|' "$scratch/compose.yaml"
+  cp "$scratch/compose.yaml" "$scratch/before"
+  up
+  is_before "Before a failure" looptax-sockets_shop_1
+  follows compose.yaml --containers --within 15s --reload "$again"
+  [ "$code" = 1 ] && grep -q 'the old files are back' "$scratch/answer" || stop "Failure: $(cat "$scratch/words")"
+  grep -qE 'the application (uses TCP again|is connected over TCP)' "$scratch/answer" || stop "Failure: $(cat "$scratch/words")"
+  cmp -s "$scratch/compose.yaml" "$scratch/before/compose.yaml" || stop "Failure: compose.yaml is not as it was"
+  is_before "After a failure, undone by itself" looptax-sockets_shop_1
+  (cd "$scratch" && "$compose" -p looptax-sockets down -v > /dev/null 2>&1)
+
   published() { docker run -d --name published -p 127.0.0.1:16379:6379 "$@" > /dev/null; }
   published redis:7
   await bash -c 'exec 3<> /dev/tcp/127.0.0.1/16379'

@@ -4,17 +4,17 @@
 //! Called by `subject` and `server` while they plan.
 
 use std::net::SocketAddr;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use looptax_host::discover::{Process, Survey, process};
 use looptax_host::read;
 use looptax_model::dsn::Address;
 use looptax_model::failure::Failure;
 
-use crate::diagnose::check::{Around, Client};
+use crate::diagnose::check::{Around, Client, Switchable};
 use crate::diagnose::socket_of::Near;
 use crate::plan::{Plan, Wish};
-use crate::proof::{Application, Watch, Watched, Watches};
+use crate::proof::{Application, Between, Watch, Watched, Watches};
 
 /// The application, identified by its TCP connections before anything is written.
 pub(crate) struct Before {
@@ -57,14 +57,17 @@ impl Before {
     }
 
     /// Returns the watches over the connections that a plan moves.
-    pub(crate) fn watches(&mut self, plan: &Plan, survey: &Survey) -> Watches {
+    pub(crate) fn watches(&mut self, plan: &Plan, file: &Path, survey: &Survey) -> Watches {
         let (before, named) = (&mut self.watches, &self.named);
         let mut watches = Watches::default();
         for planned in { plan.connections.iter() }.filter(|it| it.moves()) {
             let found = &planned.found;
             let (Some(address), Some(tcp), Some(socket)) = (&found.address, found.tcp, &found.socket) else {
                 // A container's connection does not lead to an address of this machine, so `found.tcp` is `None`.
-                watches.has_unwatched |= found.tcp.is_none();
+                match between(&planned.found, file).filter(Between::is_seen) {
+                    Some(between) => watches.between.push(between),
+                    None => watches.has_unwatched |= found.tcp.is_none(),
+                }
                 continue;
             };
             // Two connections with the same account and address share a watch.
@@ -72,7 +75,7 @@ impl Before {
                 continue;
             }
             let of = Watched {
-                title: format!("{} at {}", found.checked.product, found.checked.place),
+                title: title(found),
                 socket: Some(PathBuf::from(socket)),
                 is_whole: !stays(plan, tcp),
                 ..watched(address.clone(), tcp, self.client.near(survey))
@@ -101,12 +104,36 @@ fn stays(plan: &Plan, tcp: SocketAddr) -> bool {
     plan.connections.iter().any(|it| !it.moves() && it.found.tcp == Some(tcp))
 }
 
+fn title(found: &Switchable) -> String {
+    format!("{} at {}", found.checked.product, found.checked.place)
+}
+
+/// Returns a connection between two services of this Compose file; `None` for any other connection.
+fn between(found: &Switchable, file: &Path) -> Option<Between> {
+    Some(Between {
+        title: title(found),
+        address: found.address.clone().filter(|_| found.tcp.is_none())?,
+        socket: PathBuf::from(found.socket.as_ref()?),
+        file: read::real_path(file).ok()?,
+        service: found.service.clone()?,
+    })
+}
+
 fn is_over(watch: &Watch, address: &Address, tcp: SocketAddr) -> bool {
     let watched = watch.watched();
-    watched.tcp == tcp && watched.address.user == address.user
+    watched.tcp == Some(tcp) && watched.address.user == address.user
 }
 
 fn watched(address: Address, tcp: SocketAddr, near: Near<'_>) -> Watched {
     let (server, is_behind_proxy) = near.server_as_seen(&address);
-    Watched { title: String::new(), address, tcp, socket: None, server, is_behind_proxy, is_whole: true, file: None }
+    Watched {
+        title: String::new(),
+        address,
+        tcp: Some(tcp),
+        socket: None,
+        server,
+        is_behind_proxy,
+        is_whole: true,
+        file: None,
+    }
 }

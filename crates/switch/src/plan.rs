@@ -95,6 +95,8 @@ pub struct Plan {
     pub files: Vec<SwitchFile>,
     /// The command that reloads files of this kind, if a restart of the application is not enough.
     pub reload: Option<String>,
+    /// Whether looptax can follow the applications into the containers that a reload creates.
+    pub can_follow: bool,
 }
 
 #[derive(Debug)]

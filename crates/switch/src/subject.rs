@@ -73,8 +73,9 @@ fn of_units(wish: Wish<'_>, other: &Path, survey: &Survey) -> Result<Subject, Fa
 fn plan(wish: Wish<'_>, file: FileToSwitch<'_>, survey: &Survey) -> Result<Subject, Failure> {
     let targets = |client: &Client| file.targets(around(client, wish, survey));
     let mut before = Before::look(wish, targets, survey)?;
-    let plan = file.plan(around(&before.client, wish, survey))?;
-    let watches = before.watches(&plan, survey);
+    let mut plan = file.plan(around(&before.client, wish, survey))?;
+    let watches = before.watches(&plan, wish.path, survey);
+    plan.can_follow = !watches.between.is_empty() && !watches.has_unwatched;
     let tests = pool_tests(plan.edited.iter().map(|it| it.original.path()));
     Ok(Subject {
         file: wish.path.to_owned(),

@@ -20,6 +20,8 @@ pub struct Monitored {
     pub uid: u32,
     /// The Compose file that describes the container, if Docker's Compose created it from a single file.
     pub compose_file: Option<PathBuf>,
+    /// The name of the Compose file's service, if Docker's Compose created the container.
+    pub service: Option<String>,
 }
 
 /// The program that monitors a container of Podman.
@@ -41,7 +43,7 @@ pub fn monitored(inside: &Process) -> Option<Monitored> {
     let parents = std::iter::successors(process(inside.parent), |it| process(it.parent));
     let monitor = parents.take(MOST_PARENTS).find(|it| it.name == MONITOR)?;
     let name = monitored_name(&monitor.arguments())?;
-    Some(Monitored { runtime: "podman", name, uid: monitor.uid, compose_file: None })
+    Some(Monitored { runtime: "podman", name, uid: monitor.uid, compose_file: None, service: None })
 }
 
 /// Finds the name `shop-db` in a command line such as `conmon … -n shop-db … --exit-command /usr/bin/podman …`.
@@ -76,7 +78,7 @@ fn docker_data() -> PathBuf {
 ///
 /// # Source
 /// moby, `container/container.go`: `config.v2.json`, whose names begin with `/`; Compose's labels
-/// `com.docker.compose.project.config_files` (paths with commas between them).
+/// `com.docker.compose.project.config_files` (paths with commas between them) and `com.docker.compose.service`.
 fn of_docker(data: &Path, short_id: &str) -> Option<Monitored> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
@@ -90,12 +92,14 @@ fn of_docker(data: &Path, short_id: &str) -> Option<Monitored> {
     struct Config {
         labels: Option<Labels>,
     }
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
     struct Labels {
         #[serde(rename = "com.docker.compose.project.config_files")]
         files: Option<String>,
         #[serde(rename = "com.docker.compose.project.working_dir")]
         folder: Option<PathBuf>,
+        #[serde(rename = "com.docker.compose.service")]
+        service: Option<String>,
     }
     let folders = read::list(&data.join("containers")).ok()?;
     let is_it = |it: &PathBuf| it.file_name().is_some_and(|name| name.to_string_lossy().starts_with(short_id));
@@ -103,12 +107,11 @@ fn of_docker(data: &Path, short_id: &str) -> Option<Monitored> {
     let text = read::text(&folder.join("config.v2.json"), MOST_BYTES).ok()?;
     let settings: Settings = serde_json::from_str(&text).ok()?;
     let name = Some(settings.name.trim_start_matches('/').to_owned()).filter(|it| is_name(it))?;
-    let compose_file = settings.config.labels.and_then(|it| {
-        let file = it.files.filter(|it| !it.contains(','))?;
-        // Compose 1 writes only the file's name, without the folder.
-        Some(it.folder.unwrap_or_default().join(file)).filter(|it| it.is_absolute())
-    });
-    Some(Monitored { runtime: "docker", name, uid: 0, compose_file })
+    let Labels { files, folder, service } = settings.config.labels.unwrap_or_default();
+    let file = files.filter(|it| !it.contains(','));
+    // Compose 1 writes only the file's name, without the folder.
+    let compose_file = file.map(|it| folder.unwrap_or_default().join(it)).filter(|it| it.is_absolute());
+    Some(Monitored { runtime: "docker", name, uid: 0, compose_file, service })
 }
 
 #[cfg(test)]
@@ -153,6 +156,9 @@ mod tests {
         check(&labelled("/srv/a/compose.yaml"), Some(("shop_db_1", Some("/srv/a/compose.yaml"))));
         check(&labelled("compose.yaml"), Some(("shop_db_1", Some("/srv/shop/compose.yaml"))));
         check(&labelled("compose.yaml,more.yaml"), Some(("shop_db_1", None)));
+        let of_service = r#"{"Config":{"Labels":{"com.docker.compose.service":"db"}},"Name":"/shop_db_1"}"#;
+        check(of_service, Some(("shop_db_1", None)));
+        assert_eq!(of_docker(scratch.path(), &id[..12]).unwrap().service.as_deref(), Some("db"));
         check(r#"{"Name":"/$(reboot)"}"#, None);
         check("no JSON", None);
         assert_eq!(of_docker(scratch.path(), "000000000000"), None);

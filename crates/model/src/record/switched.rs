@@ -147,6 +147,9 @@ pub struct SwitchProof {
     pub reload: Option<String>,
     /// The usual commands that make the application read its files again, for a person.
     pub reload_words: Vec<String>,
+    /// Whether looptax can follow the applications into the containers that `reload` creates.
+    #[serde(default)]
+    pub can_follow: bool,
     /// The page that looptax requests before and after the switch.
     pub url: Option<String>,
     /// Whether the new files stay in place if looptax cannot see whether the switch worked.

@@ -58,6 +58,8 @@ pub struct Application {
     asked: BTreeSet<u32>,
     /// Short commands, which may end before looptax sees them.
     commands: Vec<Started>,
+    /// The containers in which every process is the application's; if there are any, no other process is.
+    containers: Vec<Home>,
 }
 
 /// A program that sent requests to the server.
@@ -91,6 +93,24 @@ impl Application {
         self.add_kin(process);
         self.users_of_server.insert(process.pid);
         self.uids.insert(process.uid);
+    }
+
+    /// Returns the application that consists of all processes in the containers of these processes.
+    pub(super) fn in_containers(all: &[Process]) -> Self {
+        let mut application = Self::default();
+        for process in all {
+            application.add(process);
+            if !application.containers.contains(&process.home) {
+                application.containers.push(process.home.clone());
+            }
+        }
+        application
+    }
+
+    /// Whether the application's containers are those of these processes.
+    pub(super) fn are_all_in(&self, all: &[Process]) -> bool {
+        let is_in = |home: &Home| all.iter().any(|it| it.home == *home);
+        self.containers.iter().all(is_in) && all.iter().all(|it| self.containers.contains(&it.home))
     }
 
     /// Adds a program that sent requests to the server, and with it other programs that are started in the same way.
@@ -199,17 +219,17 @@ impl Application {
         has
     }
 
-    /// Whether a process or one of its ancestors has opened the file.
+    /// Whether a process, one of its ancestors, or another worker of the same master process has opened the file.
     fn is_reader(of: &Process, readers: &BTreeSet<u32>) -> bool {
         let mut above = Some(of.clone());
         for _ in 0..MOST_ANCESTORS {
-            let Some(it) = above.filter(|it| it.pid > 1 && it.pid != std::process::id()) else { return false };
+            let Some(it) = above.filter(|it| it.pid > 1 && it.pid != std::process::id()) else { break };
             if readers.contains(&it.pid) {
                 return true;
             }
             above = process(it.parent);
         }
-        false
+        readers.iter().filter_map(|pid| process(*pid)).any(|it| is_family(&it, of))
     }
 
     /// Whether looptax saw a process of the application.
@@ -223,6 +243,9 @@ impl Application {
 
     /// Whether a process belongs to the application.
     pub fn has(&self, process: &Process) -> bool {
+        if !self.containers.is_empty() {
+            return self.containers.contains(&process.home);
+        }
         if self.pids.contains(&process.pid) && self.kin.contains(&Kin::new(process)) {
             return true;
         }
@@ -311,4 +334,43 @@ fn is_family(one: &Process, other: &Process) -> bool {
     }
     let master = || process(one.parent).is_some_and(|it| it.program == one.program);
     is_same_program && one.parent == other.parent && one.parent > 1 && master()
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::{Command, Stdio};
+    use std::time::Duration;
+
+    use looptax_testkit::patience;
+
+    use super::*;
+
+    #[test]
+    fn a_worker_that_does_not_read_the_file_again_is_the_application_s_too() {
+        let mut master = Command::new("bash");
+        master.args(["-c", "exec 3<&0; (read -r <&3) & (read -r <&3) & wait"]).stdin(Stdio::piped());
+        let mut master = master.spawn().unwrap();
+        let workers = || {
+            let mut all = Vec::new();
+            looptax_host::discover::any_process(|it| {
+                if it.parent == master.id() {
+                    all.push(it.clone());
+                }
+                false
+            });
+            (all.len() == 2).then_some(all)
+        };
+        let workers = patience::wait_for("two workers", Duration::from_secs(20), workers);
+        let mut application = Application::default();
+        application.knows_readers(true);
+        application.is_read_by(&[workers[0].pid]);
+        let alien = process(std::process::id()).unwrap();
+        let has = [&workers[0], &workers[1], &alien].map(|it| application.has(it));
+        for pid in workers.iter().map(|it| it.pid).chain([master.id()]) {
+            let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
+            rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
+        }
+        master.wait().unwrap();
+        assert_eq!(has, [true, true, false]);
+    }
 }

@@ -8,6 +8,7 @@ use looptax_host::eyes::Asked;
 
 use super::application::{Asker, is_looptax};
 use super::counter::Asking;
+use super::eye::Session;
 use super::watched::Watched;
 
 #[derive(Debug, Default)]
@@ -33,6 +34,11 @@ impl Askers {
 
     pub(super) fn is_another_account_s(&mut self, from: SocketAddr, pid: u32) {
         self.others.push((from, pid));
+    }
+
+    /// Takes the server's list of the account's sessions: a connection that was still logging in before uses the account.
+    pub(super) fn use_the_account(&mut self, all: &[Session]) {
+        self.others.retain(|(from, _)| !all.iter().any(|it| it.from == Some(*from)));
     }
 
     /// Returns all programs, except programs that still have a connection with another account; `open` lists the open

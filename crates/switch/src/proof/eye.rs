@@ -35,14 +35,18 @@ pub(super) struct Session {
 }
 
 impl Eye {
+    /// Returns an eye for the application's account, without a login.
+    pub(super) fn of(address: &Address) -> Self {
+        let mut eye = Self::default();
+        eye.user = user_of(address).unwrap_or_default();
+        eye
+    }
+
     /// Logs in over TCP with the application's account.
     pub(super) fn open(address: &Address, tcp: SocketAddr, limits: Limits) -> Self {
-        Self {
-            over_tcp: log_in(address, &Endpoint::Tcp(tcp), limits).ok(),
-            over_socket: None,
-            user: user_of(address).unwrap_or_default(),
-            is_behind_proxy: false,
-        }
+        let mut eye = Self::of(address);
+        eye.over_tcp = log_in(address, &Endpoint::Tcp(tcp), limits).ok();
+        eye
     }
 
     /// Also logs in over the socket. Returns the reason if the login fails, or if this server lists no sessions.

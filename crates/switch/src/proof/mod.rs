@@ -7,13 +7,18 @@
 //! application. `watches` holds the watches over all connections that move. These modules write nothing.
 
 mod application;
+mod asked;
 mod askers;
+mod between;
+mod came;
 mod counter;
 mod eye;
+mod learn;
 mod let_in;
 mod log;
 mod page;
 mod seen;
+mod sessions;
 mod watch;
 mod watched;
 mod watches;
@@ -30,6 +35,7 @@ use crate::journal::Step;
 use crate::line::Line;
 
 pub use application::{Application, Kin};
+pub(crate) use between::Between;
 pub(crate) use page::Differs;
 pub use page::Page;
 pub use seen::Judgement;

@@ -10,6 +10,8 @@ use looptax_model::record::StepCode;
 
 /// How long the application must neither open nor have a connection over TCP before the application counts as moved.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
+/// The same time, if a process that came over TCP has not come over the socket: the process may connect at intervals.
+const QUIET_IF_MISSING: Duration = Duration::from_secs(6);
 /// How long a refusal has to last before it counts: a server may refuse clients while the server or the clients
 /// restart.
 const MAY_BE_REFUSED: Duration = Duration::from_secs(5);
@@ -102,6 +104,11 @@ pub(super) struct Seen {
     pub(super) first_over_socket: Option<Duration>,
     /// The application's processes that still hold a TCP connection from before the switch.
     pub(super) held: BTreeSet<String>,
+    /// The application's processes that hold a TCP connection that they opened since the start.
+    pub(super) open_over_tcp: BTreeSet<String>,
+    /// Whether a process of the application that is still running has come over TCP since the start, and not over the
+    /// socket.
+    pub(super) is_one_missing: bool,
     /// When the application was last seen with an open TCP connection, whenever the connection was opened.
     pub(super) last_open_over_tcp: Option<Duration>,
     /// Whether a page of the application is requested continuously.
@@ -187,7 +194,7 @@ impl Seen {
     }
 
     fn is_open_over_tcp(&self) -> bool {
-        !self.held.is_empty() || self.over_tcp.iter().any(|it| it.is_open)
+        !self.held.is_empty() || !self.open_over_tcp.is_empty() || self.over_tcp.iter().any(|it| it.is_open)
     }
 
     /// Judges the observations; `None` if no judgement is possible yet. `is_last` means that no time is left.
@@ -200,7 +207,8 @@ impl Seen {
         }
         let last_over_tcp = self.over_tcp.iter().map(|it| it.at).max().max(self.last_open_over_tcp);
         let came_last = last_over_tcp.max(self.first_over_socket);
-        let is_quiet = came_last.is_some_and(|at| now >= at + QUIET) && !self.is_open_over_tcp();
+        let quiet = if self.is_one_missing { QUIET_IF_MISSING } else { QUIET };
+        let is_quiet = came_last.is_some_and(|at| now >= at + quiet) && !self.is_open_over_tcp();
         if self.is_proof() && is_quiet && self.gone.is_none() {
             return Some(Judgement::Holds(self.how_it_is_known()));
         }
@@ -215,7 +223,7 @@ impl Seen {
     /// connection since the start and still hold it.
     fn still_over_tcp(&self) -> BTreeSet<&str> {
         let still = { self.over_tcp.iter() }.filter(|it| it.is_open || it.at >= self.reloaded);
-        still.map(|it| &*it.who).collect()
+        still.map(|it| &*it.who).chain(self.open_over_tcp.iter().map(|it| &**it)).collect()
     }
 
     fn at_the_end(&self) -> Judgement {
@@ -306,6 +314,17 @@ pub(super) mod tests {
         assert!(!holds(&seen, 6));
         seen.over_tcp[0].is_open = false;
         assert!(holds(&seen, 6));
+    }
+
+    #[test]
+    fn a_worker_that_came_over_tcp_alone_has_to_be_quiet_for_longer() {
+        let mut seen = Seen { n_listed: 1, n_of_application: 1, first_over_socket: Some(S(1)), ..Seen::default() };
+        seen.over_tcp = vec![over_tcp("php 7", 2, false)];
+        seen.is_one_missing = true;
+        assert!(!holds(&seen, 7));
+        assert!(holds(&seen, 8));
+        seen.is_one_missing = false;
+        assert!(holds(&seen, 4));
     }
 
     fn over_tcp(who: &str, at: u64, is_open: bool) -> OverTcp {

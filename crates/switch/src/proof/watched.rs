@@ -17,8 +17,9 @@ pub struct Watched {
     pub title: String,
     /// The present address, with its password.
     pub address: Address,
-    /// The present address as a TCP address.
-    pub tcp: SocketAddr,
+    /// The present address as a TCP address of this machine; `None` if only the socket leads to the server, because both
+    /// ends are in containers.
+    pub tcp: Option<SocketAddr>,
     /// The socket that the connection will use; `None` until a plan determines it.
     pub socket: Option<PathBuf>,
     /// The server that listens on both endpoints, if looptax sees it.
@@ -70,7 +71,7 @@ impl Watched {
             let why = format!("{kind} passes requests on to the server behind it");
             return (Eye::default(), Some(why));
         }
-        let mut eye = Eye::open(&self.address, self.tcp, limits);
+        let mut eye = self.tcp.map_or_else(|| Eye::of(&self.address), |tcp| Eye::open(&self.address, tcp, limits));
         eye.is_behind_proxy = self.is_behind_proxy;
         let socket = self.socket.as_deref();
         let why = socket.and_then(|it| eye.open_socket(&self.address, it, limits));

@@ -9,12 +9,14 @@ use looptax_host::readers::Readers;
 use looptax_host::waiting;
 use looptax_model::record::{StepCode, SwitchStep};
 
+use super::between::{Between, Followed};
 use super::counter::Counter;
 use super::{Application, Judged, Judgement, Proof, Watch};
 use crate::journal::{MovedFrom, Step};
 use crate::step::step;
 
-/// For this long after a client has connected, the client may still be logging in.
+/// For this long after a client has connected, the client may still be logging in. Programs with short connections
+/// connect in this time if they connect every second.
 const ON_THE_WAY_IN: Duration = Duration::from_secs(1);
 
 /// The watches over all connections that move, with the kernel's counts for them.
@@ -24,6 +26,9 @@ pub struct Watches {
     pub all: Vec<Watch>,
     /// Whether some connection that moves has no watch, because it is a container's connection.
     pub has_unwatched: bool,
+    /// The connections between containers that looptax can follow, if a command of looptax creates the new containers.
+    pub(crate) between: Vec<Between>,
+    followed: Vec<Followed>,
     /// The kernel's count of requests, which begins when a person has agreed to the move.
     counter: Option<Counter>,
     /// Shows which processes open the written files.
@@ -43,7 +48,13 @@ impl Watches {
         }
         let Some(counter) = &mut self.counter else { return };
         let asked = counter.look();
-        self.all.iter_mut().for_each(|it| it.take_asked(&asked));
+        let followed = self.followed.iter_mut().filter_map(Followed::watch);
+        self.all.iter_mut().chain(followed).for_each(|it| it.take_asked(&asked));
+    }
+
+    /// Returns all watches, as far as their containers are running.
+    fn watches(&self) -> impl Iterator<Item = &Watch> {
+        self.all.iter().chain(self.followed.iter().filter_map(Followed::watched))
     }
 
     /// Identifies the application by short connections, if the caller passed no process and no connection stays open.
@@ -60,18 +71,18 @@ impl Proof for Watches {
     }
 
     fn moving(&mut self) -> Step {
-        if !self.all.is_empty() {
+        if !self.all.is_empty() || !self.between.is_empty() {
             self.counter = Counter::open();
         }
         self.all.iter_mut().for_each(Watch::calibrate);
-        if self.counter.is_some() && self.all.iter().any(Watch::counts_late) {
+        if self.counter.is_some() && self.all.iter().any(|it| it.counts_late() || it.has_to_learn()) {
             waiting::pause(ON_THE_WAY_IN);
         }
         self.learn();
         self.all.iter_mut().for_each(Watch::has_learnt);
         let moved_from =
-            |watch: &Watch| MovedFrom { tcp: watch.watched().tcp, kin: watch.application().kin().to_vec() };
-        Step::Moving { connections: self.all.iter().map(moved_from).collect(), stack: None, server: None }
+            |watch: &Watch| Some(MovedFrom { tcp: watch.watched().tcp?, kin: watch.application().kin().to_vec() });
+        Step::Moving { connections: self.all.iter().filter_map(moved_from).collect(), stack: None, server: None }
     }
 
     fn begin(&mut self, files: &[PathBuf]) {
@@ -84,17 +95,28 @@ impl Proof for Watches {
     fn files_are_read(&mut self, by_command: bool) {
         self.count();
         self.all.iter_mut().for_each(|it| it.reloaded(by_command));
+        let between = std::mem::take(&mut self.between);
+        if by_command {
+            self.followed = between.into_iter().map(Followed::new).collect();
+        } else {
+            self.has_unwatched |= !between.is_empty();
+        }
     }
 
     fn look(&mut self) {
+        self.followed.iter_mut().for_each(Followed::look);
         self.count();
-        self.all.iter_mut().for_each(Watch::tick);
+        let followed = self.followed.iter_mut().filter_map(Followed::watch);
+        self.all.iter_mut().chain(followed).for_each(Watch::tick);
     }
 
     fn judge(&mut self, is_last: bool, is_asked: bool) -> Option<Judged> {
         let mut steps = Vec::new();
         let mut unproved = None;
-        for watch in &mut self.all {
+        if let Some(missing) = self.followed.iter().find(|it| it.watched().is_none()) {
+            return is_last.then(|| Judged::Fails(missing.missing()));
+        }
+        for watch in self.all.iter_mut().chain(self.followed.iter_mut().filter_map(Followed::watch)) {
             let title = watch.watched().title.clone();
             match watch.judge(is_last, is_asked)? {
                 Judgement::Fails(code, words) => {
@@ -129,11 +151,11 @@ impl Proof for Watches {
     }
 
     fn notes(&self) -> Vec<String> {
-        self.all.iter().flat_map(Watch::notes).collect()
+        self.watches().flat_map(Watch::notes).collect()
     }
 
     fn log_lines(&self) -> Vec<String> {
-        self.all.iter().flat_map(Watch::log_lines).collect()
+        self.watches().flat_map(Watch::log_lines).collect()
     }
 
     fn old_files_are_back(&mut self, limit: Option<Duration>) {
@@ -142,15 +164,17 @@ impl Proof for Watches {
                 watch.hurry(limit);
             }
         }
+        self.followed.iter_mut().for_each(Followed::goes_back);
         self.begin_anew();
     }
 
     fn works_again(&mut self) -> Option<&'static str> {
-        if self.all.is_empty() {
+        let n_watches = self.watches().count();
+        if n_watches == 0 || n_watches < self.all.len() + self.followed.len() {
             None
-        } else if self.all.iter().all(Watch::is_over_tcp_again) {
+        } else if self.watches().all(Watch::is_over_tcp_again) {
             Some("the application uses TCP again")
-        } else if self.all.iter().all(Watch::is_wholly_over_tcp) {
+        } else if self.watches().all(Watch::is_wholly_over_tcp) {
             Some("the application is connected over TCP as it was before")
         } else {
             None

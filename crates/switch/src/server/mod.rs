@@ -117,7 +117,7 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Option<
     let tests = pool_tests(plan.edited.iter().map(|it| it.original.path()));
     let its = |it: &&Planned| it.moves() && it.found.tcp == Some(tcp);
     if !plan.connections.iter().any(|it| its(&it)) {
-        let watches = before.watches(&plan, survey);
+        let watches = before.watches(&plan, wish.path, survey);
         let commands = Commands { tests, ..Commands::default() };
         return Ok(Some(Subject { file: wish.path.to_owned(), plan, commands, proof: Box::new(watches) }));
     }
@@ -131,7 +131,7 @@ fn plan(wish: Wish<'_>, meeting: Meeting<'_>, survey: &Survey) -> Result<Option<
     of_file.extend(access.iter().flat_map(Access::remarks));
     let shown = SwitchFile { path: text.original.path().display().to_string(), lines: written.edits, remarks: of_file };
     let edited = text.edited(&written.rewrites).ok_or_else(not_encoded)?;
-    let watches = before.watches(&plan, survey);
+    let watches = before.watches(&plan, wish.path, survey);
     plan.edited.insert(0, edited);
     plan.files.insert(0, shown);
     let joins = access.as_ref().and_then(Access::joins);

@@ -98,7 +98,7 @@ impl ServerSide {
     /// Watches the server that is running now. The earlier process has ended, and so have all connections to it.
     fn watch_anew(&mut self) {
         let Some(server) = self.server() else { return };
-        for watch in self.watches.all.iter_mut().filter(|it| it.watched().tcp == self.of.tcp) {
+        for watch in self.watches.all.iter_mut().filter(|it| it.watched().tcp == Some(self.of.tcp)) {
             *watch = watch.of_restarted(server.clone());
         }
     }

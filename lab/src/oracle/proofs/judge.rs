@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::{Context, Result};
 use serde::Deserialize;
 
-use super::draw::{AFTER, Machine, OverSocket, Reads};
+use super::draw::{AFTER, Actor, Machine, OverSocket, Reads};
 
 /// How many seconds the application has to be on the socket before looptax must have noticed it. Covers the quiet time
 /// of a proof, the time between two counts, and a slow machine.
@@ -99,8 +99,11 @@ pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdic
                 wrong.push("kept without a proof, although this was not requested".to_owned());
             }
             let n_bad = over_socket().filter(|it| !it.is_ok).count();
-            // The server reports refused logins to looptax; it does not report an attempt that never connects.
-            if n_bad > 0 && machine.application.over_socket == OverSocket::Refused && first.is_none() {
+            // The server reports refused logins to looptax, but not whose they are; it does not report an attempt that
+            // never connects.
+            let is_refused = |it: &Actor| it.over_socket == OverSocket::Refused;
+            let are_others = machine.others.iter().any(|it| is_refused(it) && !it.is_over_tcp);
+            if n_bad > 0 && is_refused(&machine.application) && !are_others && first.is_none() {
                 wrong.push(format!("{n_bad} attempts over the socket failed, but the file was kept"));
             }
         }

@@ -53,6 +53,7 @@ pub(super) fn switched(plan: &Plan, args: &SwitchArgs) -> Switched {
         proof: SwitchProof {
             reload: args.reload.clone(),
             reload_words,
+            can_follow: plan.can_follow,
             url: args.url.clone(),
             keeps_unproved: args.keep_unproved,
             within_s: args.within.as_secs_f64(),

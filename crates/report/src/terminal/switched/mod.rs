@@ -196,11 +196,16 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
     let kept = if switched.files.len() == 1 { "the old file is kept" } else { "the old files are kept" };
     let undo = format!("looptax switch --undo last{} ({kept})", steps::way_back(switched));
     let undo = labelled("undo", &undo, style);
-    let mut seen = { moved.iter() }.filter(|it| !it.is_in_container()).peekable();
+    let follows = proof.can_follow && proof.reload.is_some();
+    let mut seen = { moved.iter() }.filter(|it| follows || !it.is_in_container()).peekable();
     if seen.peek().is_none() {
-        let words = "none: the containers are created again, and looptax does not follow the application into its new \
-                     container; the new files stay";
-        return text + &labelled("proof", words, style) + &undo;
+        let mut words = "none: the containers are created again, and looptax does not follow the application into its \
+                         new container; the new files stay"
+            .to_owned();
+        if proof.can_follow {
+            words += "; if you pass the command above with --reload, looptax follows it";
+        }
+        return text + &labelled("proof", &words, style) + &undo;
     }
     if moved.iter().all(|it| it.check.product == "php-fpm") {
         return text

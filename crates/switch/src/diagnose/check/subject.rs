@@ -43,6 +43,8 @@ pub struct Switchable {
     pub is_known_by_names: bool,
     /// The titles of the applications that may use a guessed connection.
     pub readers: Vec<String>,
+    /// The service of a Compose file to which the connection belongs.
+    pub service: Option<String>,
     /// The destination, with its password.
     pub address: Option<Address>,
     /// The destination as a TCP address of this machine; `None` if the host is another machine. If the connection's
@@ -73,6 +75,7 @@ impl Switchable {
             is_guessed: found.is_guessed,
             is_known_by_names: found.is_known_by_names(),
             readers: found.may_be.clone(),
+            service: found.service.clone(),
             address: found.address.clone(),
             tcp: None,
             socket: None,

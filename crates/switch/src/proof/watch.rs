@@ -6,35 +6,33 @@ use std::time::Duration;
 
 use looptax_bench::path::{Limits, ServerCounts};
 use looptax_host::discover::{Outlook, Process, Server, Sighting, any_process, holders};
-use looptax_host::eyes::Asked;
 use looptax_host::waiting;
-use looptax_model::dsn::Protocol;
 
 use crate::clock::Since;
 
-use super::application::{Application, Kin, is_looptax, named};
+use super::application::{Application, is_looptax, named};
 use super::askers::Askers;
-use super::counter::Asking;
+use super::came::Came;
 use super::eye::{Eye, Session};
-use super::let_in::{least_login_turns, most_login_turns};
 use super::log::Logs;
 use super::seen::{Asks, Judgement, OverTcp, Seen};
+use super::sessions::Sessions;
 use super::watched::Watched;
 
 pub struct Watch {
-    of: Watched,
+    pub(super) of: Watched,
     /// The time limits for the server's answers.
     limits: Limits,
     outlook: Option<Outlook>,
     eye: Eye,
-    application: Application,
-    was_running: bool,
+    pub(super) application: Application,
+    pub(super) was_running: bool,
     logs: Logs,
     /// The time when counting began.
-    start: Since,
+    pub(super) start: Since,
     known_tcp: BTreeSet<(SocketAddr, SocketAddr)>,
     known_inodes: BTreeSet<u64>,
-    known_sessions: BTreeSet<u64>,
+    sessions: Sessions,
     /// Inodes of socket connections since counting began: the application's in `own_inodes`, looptax's in `our_inodes`.
     own_inodes: BTreeSet<u64>,
     our_inodes: BTreeSet<u64>,
@@ -46,10 +44,12 @@ pub struct Watch {
     clients: BTreeMap<SocketAddr, Process>,
     /// The process that holds the client's end of each connection to the socket.
     over_socket: BTreeMap<u64, Process>,
-    /// The TCP connections that are open at present.
-    open_tcp: BTreeSet<SocketAddr>,
+    /// The TCP connections that are open at present, each since the first look that found it open.
+    pub(super) open_tcp: BTreeMap<SocketAddr, Since>,
+    /// Those of them that the server lists at present as sessions of the account.
+    listed_tcp: BTreeSet<SocketAddr>,
     /// The application's TCP connections, whenever they were opened.
-    own_tcp: BTreeMap<SocketAddr, String>,
+    pub(super) own_tcp: BTreeMap<SocketAddr, String>,
     /// The application's TCP connections that were opened before counting began.
     earlier_tcp: BTreeMap<SocketAddr, String>,
     base: ServerCounts,
@@ -57,22 +57,25 @@ pub struct Watch {
     /// The kernel's counts at the time when the server was last asked for its counts.
     asked_then: Asks,
     /// Whether the application is only a guess, because no user of the account may read the file.
-    is_guessed: bool,
+    pub(super) is_guessed: bool,
     /// Connections to the socket that were open when counting began.
     earlier_inodes: BTreeSet<u64>,
     /// Whether the application had one of `earlier_inodes` open at the last look, and could still use it.
-    is_earlier_open: bool,
+    pub(super) is_earlier_open: bool,
     /// The login method of the server or pooler over the socket.
-    method: Option<&'static str>,
+    pub(super) method: Option<&'static str>,
     /// The clients over TCP before anything is written, collected while the application is not known.
-    askers: Askers,
-    seen: Seen,
+    pub(super) askers: Askers,
+    pub(super) came: Came,
+    pub(super) seen: Seen,
 }
 
 /// The pause between two requests for the server's counts; such requests are expensive.
 const BETWEEN_COUNTS: Duration = Duration::from_millis(500);
 /// How long `calibrate` waits for a short connection: long enough if a page is requested every second.
 const CALIBRATED_WITHIN: Duration = Duration::from_secs(1);
+/// How long a login may last. A connection that is open for longer and is not listed uses another account.
+const LOGIN_LASTS: Duration = Duration::from_secs(10);
 const BETWEEN_CALIBRATIONS: Duration = Duration::from_millis(50);
 
 impl Watch {
@@ -99,12 +102,35 @@ impl Watch {
         watch
     }
 
+    /// Returns a watch over a server and an application that were started after the files were written: all connections
+    /// of the application count, even those that are open already.
+    pub(super) fn of_new(of: Watched, application: Application) -> Self {
+        let mut watch = Self::new(of, application);
+        watch.was_running = true;
+        watch.seen.was_used = true;
+        watch.seen.is_read_by_command = true;
+        watch.base = watch.eye.counts();
+        watch
+    }
+
+    /// Looks for the application's connections in the networks of these processes too.
+    pub(super) fn look_from(&mut self, clients: &[Process]) {
+        let pids: Vec<u32> = clients.iter().map(|it| it.pid).collect();
+        self.outlook = { self.of.server.as_ref() }.map(|it| Outlook::new(it, &pids));
+    }
+
     fn begin_as(of: Watched, application: Application) -> Self {
+        let mut watch = Self::new(of, application);
+        watch.first_look();
+        watch
+    }
+
+    fn new(of: Watched, application: Application) -> Self {
         let pids = application.pids();
         let limits = Limits::default();
         let (mut eye, unasked) = of.eye(limits);
         let method = of.method_of_pooler(limits).or_else(|| eye.method());
-        let mut watch = Self {
+        Self {
             outlook: { of.server.as_ref() }.map(|it| Outlook::new(it, &pids)),
             logs: { of.server.as_ref() }.map_or_else(Logs::default, |it| Logs::find(&it.process)),
             application,
@@ -112,7 +138,7 @@ impl Watch {
             start: Since::now(),
             known_tcp: BTreeSet::new(),
             known_inodes: BTreeSet::new(),
-            known_sessions: BTreeSet::new(),
+            sessions: Sessions::default(),
             own_inodes: BTreeSet::new(),
             our_inodes: BTreeSet::new(),
             listed_since: BTreeMap::new(),
@@ -120,7 +146,8 @@ impl Watch {
             n_looks: 0,
             clients: BTreeMap::new(),
             over_socket: BTreeMap::new(),
-            open_tcp: BTreeSet::new(),
+            open_tcp: BTreeMap::new(),
+            listed_tcp: BTreeSet::new(),
             own_tcp: BTreeMap::new(),
             earlier_tcp: BTreeMap::new(),
             base: ServerCounts::default(),
@@ -131,13 +158,12 @@ impl Watch {
             is_earlier_open: false,
             method,
             askers: Askers::default(),
+            came: Came::default(),
             seen: Seen { unasked, protocol: Some(of.address.protocol), ..Seen::default() },
             eye,
             limits,
             of,
-        };
-        watch.first_look();
-        watch
+        }
     }
 
     /// Continues with the socket that is now known. Earlier observations belong to the time before the switch.
@@ -155,8 +181,8 @@ impl Watch {
     }
 
     fn first_look(&mut self) {
-        let found = self.ask().filter(|_| self.eye.sees_tcp());
         let new = self.look();
+        let found = self.ask().filter(|_| self.eye.sees_tcp());
         self.seen.was_used =
             { new.iter() }.any(|(it, holder)| it.tcp.is_some() && !holder.as_ref().is_some_and(is_looptax));
         let is_named = self.application.is_seen();
@@ -194,6 +220,8 @@ impl Watch {
         let pids = self.application.pids();
         self.outlook = { self.of.server.as_ref() }.map(|it| Outlook::new(it, &pids));
         self.look();
+        // Some of these connections were opened after the first look.
+        self.keep_open(&found.unwrap_or_default());
         self.restart();
     }
 
@@ -240,13 +268,16 @@ impl Watch {
         let unasked = self.seen.unasked.take();
         let Seen { is_tcp_seen_whole, was_used, protocol, n_opened_by_all, .. } = self.seen;
         let by_kernel = self.seen.by_kernel.map(|_| Asks::default());
-        self.ask();
         self.look();
+        // A connection that is open now does not count, but the application may keep it.
+        let open = self.ask().unwrap_or_default();
+        self.keep_open(&open);
         self.base = self.eye.counts();
         self.start = Since::now();
         self.earlier_tcp = self.own_tcp.clone();
         // Connections that are already on the socket do not come from the new file.
         self.own_inodes.clear();
+        self.came = Came::default();
         self.asked_then = Asks::default();
         self.seen =
             Seen { protocol, unasked, by_kernel, n_opened_by_all, is_tcp_seen_whole, was_used, ..Seen::default() };
@@ -291,8 +322,15 @@ impl Watch {
         self.seen.n_not_listed =
             self.open_since.keys().filter(new).count().saturating_sub(self.listed_since.len()) as u64;
         self.seen.n_listed = self.seen.n_listed.max(self.n_listed_alone());
-        let held = { self.earlier_tcp.iter() }.filter(|(from, _)| self.open_tcp.contains(from));
-        self.seen.held = held.map(|(_, who)| who.clone()).collect();
+        let open = |all: &BTreeMap<SocketAddr, String>| -> BTreeMap<SocketAddr, String> {
+            let open = all.iter().filter(|(from, _)| self.open_tcp.contains_key(from));
+            open.map(|(from, who)| (*from, who.clone())).collect()
+        };
+        let held = open(&self.earlier_tcp);
+        let later = open(&self.own_tcp).into_iter().filter(|(from, _)| !held.contains_key(from));
+        self.seen.open_over_tcp = later.map(|it| it.1).chain(self.logging_in()).collect();
+        self.seen.held = held.into_values().collect();
+        self.seen.is_one_missing = self.came.is_one_missing();
         self.seen.pass(now);
     }
 
@@ -339,12 +377,12 @@ impl Watch {
 
     /// Whether the application has a TCP connection open at present, whenever it was opened.
     pub fn is_still_over_tcp(&self) -> bool {
-        self.own_tcp.keys().any(|from| self.open_tcp.contains(from))
+        self.own_tcp.keys().any(|from| self.open_tcp.contains_key(from))
     }
 
     /// Whether each process of the application that was seen with a TCP connection has one at present.
     pub fn is_wholly_over_tcp(&self) -> bool {
-        let open = self.own_tcp.iter().filter(|(from, _)| self.open_tcp.contains(from));
+        let open = self.own_tcp.iter().filter(|(from, _)| self.open_tcp.contains_key(from));
         let open: BTreeSet<&String> = open.map(|it| it.1).collect();
         let is_open = |(from, who): (&SocketAddr, &String)| !self.clients.contains_key(from) || open.contains(who);
         !open.is_empty() && self.own_tcp.iter().all(is_open)
@@ -355,7 +393,9 @@ impl Watch {
         let mut new = Vec::new();
         let all = { self.outlook.as_ref() }.map(Outlook::look).unwrap_or_default();
         let open = || { all.iter() }.filter(|it| it.inode != 0);
-        self.open_tcp = { open() }.filter_map(|it| it.tcp).map(|(from, _)| from).collect();
+        let now = Since::now();
+        let open_tcp = { open() }.filter_map(|it| it.tcp).map(|(from, _)| from);
+        self.open_tcp = open_tcp.map(|from| (from, self.open_tcp.get(&from).copied().unwrap_or(now))).collect();
         self.n_looks += 1;
         let open_now = open().filter(|it| it.tcp.is_none()).map(|it| it.inode);
         self.open_since = continued(&self.open_since, open_now, self.n_looks);
@@ -410,8 +450,27 @@ impl Watch {
         }
         let listed_now = { all.iter() }.filter(|it| it.from.is_none()).map(|it| it.id);
         self.listed_since = continued(&self.listed_since, listed_now, self.n_looks);
-        let all = all.into_iter();
-        Some(all.filter(|it| self.known_sessions.insert(it.id)).collect())
+        self.askers.use_the_account(&all);
+        self.listed_tcp = all.iter().filter_map(|it| it.from).collect();
+        let is_told = self.is_told();
+        // The connection may have been opened since the last look; the next look then shows its process.
+        let waits = |it: &Session| is_told && it.from.is_some_and(|it| !self.clients.contains_key(&it));
+        Some(self.sessions.new_of(all, waits))
+    }
+
+    /// Returns the application's processes with an open TCP connection that the server does not list, but may list soon:
+    /// it lists a client that has logged in.
+    fn logging_in(&self) -> impl Iterator<Item = String> {
+        let is_new =
+            |(from, since): &(&SocketAddr, &Since)| !self.listed_tcp.contains(from) && since.elapsed() < LOGIN_LASTS;
+        let new = self.open_tcp.iter().filter(move |it| self.eye.sees_tcp() && self.of.is_whole && is_new(it));
+        let holders = new.filter_map(|(from, _)| self.clients.get(from));
+        holders.filter(|it| self.application.has(it)).map(|it| named(Some(it)))
+    }
+
+    /// Whether the kernel's counts show every connection's program, even for short connections.
+    fn is_told(&self) -> bool {
+        self.seen.by_kernel.is_some() && self.of.is_whole && self.seen.n_tcp_of_unknown == 0
     }
 
     /// Logs in again, because the server may only have restarted; in this case its counts began at zero again.
@@ -439,13 +498,17 @@ impl Watch {
             Some(holder) => self.application.has(holder),
             None => sighting.uid.is_some_and(|uid| self.application.has_user(uid)),
         };
-        if sighting.tcp.is_none() {
+        let Some((from, _)) = sighting.tcp else {
             self.take_socket(sighting.inode, holder, is_ours);
             return;
-        }
+        };
         self.seen.n_over_tcp += 1;
         if !is_ours {
             return;
+        }
+        if sighting.inode != 0 && !self.eye.sees_tcp() && self.of.is_whole {
+            // No list of the server's shows how long the connection stays open.
+            self.own_tcp.insert(from, named(holder));
         }
         if self.seen.by_kernel.is_some() {
             // The kernel's count shows the process even of a very short connection.
@@ -453,6 +516,7 @@ impl Watch {
             // The server's list shows the connection's account, if the connection lasts long enough.
             self.seen.n_unclear += 1;
         } else {
+            self.came.over_tcp(holder);
             self.seen.over_tcp.push(OverTcp { who: named(holder), at: now, session: None, is_open: false });
         }
     }
@@ -463,52 +527,11 @@ impl Watch {
             self.own_inodes.insert(inode);
             self.seen.n_of_application += 1;
             self.seen.over_socket.extend(holder.map(|it| named(Some(it))));
+            if let Some(holder) = holder {
+                self.came.over_socket(holder.pid);
+            }
         } else if let Some(holder) = holder {
             self.seen.strangers.insert(named(Some(holder)));
-        }
-    }
-
-    /// Whether the server counts a connection only after it has admitted the client.
-    pub(super) fn counts_late(&self) -> bool {
-        self.of.address.protocol == Protocol::Postgres
-    }
-
-    /// Adds the requests that the kernel has counted since the last look.
-    pub(super) fn take_asked(&mut self, all: &[Asking]) {
-        let now = self.start.elapsed();
-        let (protocol, is_earlier_open) = (self.of.address.protocol, self.is_earlier_open);
-        // A server may use another login method for another account.
-        let is_of_all = self.of.is_pooler() || protocol == Protocol::Mysql && self.of.is_whole;
-        let of_all = self.method.filter(|_| is_of_all);
-        let counts = self.seen.by_kernel.get_or_insert_default();
-        for Asking { counted, client, has_libpq } in all.iter().filter(|it| self.of.takes(&it.counted.asked)) {
-            let n_opened = counted.counts.n_opened;
-            let of_logins = most_login_turns(protocol, of_all, *has_libpq, counted);
-            // Requests over an earlier connection prove nothing about new connections.
-            let n_turns = if is_earlier_open { 0 } else { counted.counts.n_turns() };
-            let of_whole_logins = least_login_turns(protocol, self.method, n_opened).filter(|_| !is_earlier_open);
-            let asks = Asks { n_opened, n_turns, of_logins, of_whole_logins };
-            let end = counted.client.as_ref();
-            let is_own = end.is_some_and(|it| self.application.has_asked(it, client.as_ref()));
-            self.seen.n_opened_by_all += asks.n_opened;
-            self.seen.n_opened_by_others += if is_own { 0 } else { asks.n_opened };
-            match (&counted.asked, is_own) {
-                (Asked::Unix { .. }, true) => {
-                    counts.add(asks);
-                    self.seen.over_socket.extend(client.as_ref().map(|it| named(Some(it))));
-                }
-                (Asked::Unix { .. }, false) if asks.n_opened > 0 => {
-                    let is_us = client.as_ref().is_some_and(|it| it.pid == std::process::id());
-                    let stranger = client.as_ref().filter(|_| !is_us).map(|it| named(Some(it)));
-                    self.seen.strangers.extend(stranger);
-                }
-                (Asked::Tcp { .. }, true) if asks.n_opened > 0 && self.of.is_whole => {
-                    let who = named(client.as_ref());
-                    self.seen.over_tcp.push(OverTcp { who, at: now, session: None, is_open: false });
-                }
-                (Asked::Tcp { .. }, false) if client.is_none() => self.seen.n_tcp_of_unknown += asks.n_opened,
-                _ => {}
-            }
         }
     }
 
@@ -532,44 +555,12 @@ impl Watch {
         alone.max().unwrap_or(0)
     }
 
-    /// Notes whether the kernel reports the processes that open the files.
-    pub(super) fn knows_readers(&mut self, tells: bool) {
-        self.application.knows_readers(tells);
-    }
-
-    /// Notes that these processes have opened one of the files.
-    pub(super) fn is_read_by(&mut self, pids: &[u32]) {
-        self.application.is_read_by(pids);
-    }
-
-    /// Collects TCP clients before anything is written. If all run one program, this program is the application.
-    pub(super) fn learn(&mut self, all: &[Asking]) {
-        let own = all.iter().filter(|it| self.of.takes(&it.counted.asked));
-        self.seen.n_opened_by_all += own.map(|it| it.counted.counts.n_opened).sum::<u64>();
-        if !self.application.is_unknown() && !self.is_guessed {
-            return;
-        }
-        self.askers.take(all, &self.of);
-    }
-
-    /// Treats the collected programs as the application, if they are all the same program.
-    pub(super) fn has_learnt(&mut self) {
-        let mut all = self.of.readers_of(self.askers.all(&self.open_tcp), |it| &it.process);
-        if self.application.is_seen() {
-            all.retain(|it| self.of.may_be_read_by(&it.process));
-            if all.is_empty() {
-                return;
+    /// Notes the application's connections among sessions that were opened before counting began.
+    fn keep_open(&mut self, all: &[Session]) {
+        for from in all.iter().filter_map(|it| it.from) {
+            if let Some(holder) = self.clients.get(&from).filter(|it| self.application.has(it)) {
+                self.own_tcp.insert(from, named(Some(holder)));
             }
-            self.application = Application::default();
-            self.own_tcp.clear();
-        }
-        let kin: Vec<Kin> = all.iter().map(|it| Kin::new(&it.process)).collect();
-        if kin.iter().all(|it| Some(it) == kin.first()) {
-            for asker in &all {
-                self.application.add_asker(asker);
-            }
-            self.application.know_the_others();
-            self.was_running = self.application.is_seen();
         }
     }
 
@@ -578,9 +569,7 @@ impl Watch {
             return;
         };
         let holder = self.clients.get(&from);
-        // If the kernel's counts show every connection's program, they also show it for short connections.
-        let is_told = self.seen.by_kernel.is_some() && self.of.is_whole && self.seen.n_tcp_of_unknown == 0;
-        if holder.is_some_and(is_looptax) || holder.is_none() && is_told {
+        if holder.is_some_and(is_looptax) || holder.is_none() && self.is_told() {
             return;
         }
         let is_other = !self.application.is_unknown() && holder.is_some_and(|it| !self.application.has(it));
@@ -589,6 +578,7 @@ impl Watch {
         } else {
             self.seen.n_unclear = self.seen.n_unclear.saturating_sub(1);
             self.own_tcp.insert(from, named(holder));
+            self.came.over_tcp(holder);
             self.seen.over_tcp.push(OverTcp { who: named(holder), at: now, session: Some(session.id), is_open: true });
         }
     }
