@@ -8,12 +8,12 @@ use std::path::{Path, PathBuf};
 
 use looptax_host::discover::{Process, Survey, process};
 use looptax_host::read;
-use looptax_model::dsn::Address;
+use looptax_model::dsn::{Address, Protocol};
 use looptax_model::failure::Failure;
 
 use crate::diagnose::check::{Around, Client, Switchable};
 use crate::diagnose::socket_of::Near;
-use crate::plan::{Plan, Wish};
+use crate::plan::{Plan, Planned, Wish};
 use crate::proof::{Application, Between, Watch, Watched, Watches};
 
 /// The application, identified by its TCP connections before anything is written.
@@ -64,7 +64,7 @@ impl Before {
             let found = &planned.found;
             let (Some(address), Some(tcp), Some(socket)) = (&found.address, found.tcp, &found.socket) else {
                 // A container's connection does not lead to an address of this machine, so `found.tcp` is `None`.
-                match between(&planned.found, file).filter(Between::is_seen) {
+                match between(planned, plan, file).filter(Between::is_seen) {
                     Some(between) => watches.between.push(between),
                     None => watches.has_unwatched |= found.tcp.is_none(),
                 }
@@ -108,8 +108,19 @@ fn title(found: &Switchable) -> String {
     format!("{} at {}", found.checked.product, found.checked.place)
 }
 
-/// Returns a connection between two services of this Compose file; `None` for any other connection.
-fn between(found: &Switchable, file: &Path) -> Option<Between> {
+/// The protocols of servers whose clients looptax follows into new containers.
+const FOLLOWED: [Protocol; 5] =
+    [Protocol::Mysql, Protocol::Postgres, Protocol::Redis, Protocol::Memcached, Protocol::Mongodb];
+
+/// Returns a connection between two services of this Compose file; `None` for any other connection, and if another
+/// connection to the same server stays on TCP.
+fn between(planned: &Planned, plan: &Plan, file: &Path) -> Option<Between> {
+    let found = &planned.found;
+    let host = |it: &Switchable| it.address.as_ref().and_then(|it| it.host.clone());
+    if plan.connections.iter().any(|it| !it.moves() && host(&it.found) == host(found)) {
+        return None;
+    }
+    found.address.as_ref().filter(|it| FOLLOWED.contains(&it.protocol))?;
     Some(Between {
         title: title(found),
         address: found.address.clone().filter(|_| found.tcp.is_none())?,

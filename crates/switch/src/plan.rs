@@ -460,6 +460,12 @@ impl Plan {
     pub fn bursts(&self, n: Option<u32>) -> Result<Vec<Burst>, Failure> {
         let mut all: Vec<Burst> = Vec::new();
         for planned in { self.connections.iter() }.filter(|it| it.moves()) {
+            if planned.saved(0).is_in_container() {
+                return Err(Failure::usage(
+                    "--burst: the socket is in a container, so looptax cannot open a burst of connections to it",
+                    "leave out --burst",
+                ));
+            }
             let burst = planned.burst(n).filter(|it| first_question(it.protocol).is_some());
             let burst = burst.ok_or_else(|| {
                 let place = &planned.found.checked.place;

@@ -217,8 +217,19 @@ fn with_pool(name: &str, worker: &Process) -> String {
     pool.map_or_else(|| name.to_owned(), |(_, pool)| format!("{name} (pool {})", pool.trim_end()))
 }
 
+/// Whether the server's end of these connections was accepted at this endpoint. Right only for [`Reach::Here`], with
+/// which `network` is the server's.
+///
+/// [`Reach::Here`]: crate::eyes::Reach::Here
+pub fn is_accepted_at(asked: &Asked, endpoint: &Endpoint) -> bool {
+    match asked {
+        Asked::Tcp { to, network } => endpoint.accepts(NamespaceId(*network), *to),
+        Asked::Unix { .. } => is_at(asked, endpoint),
+    }
+}
+
 /// Whether this endpoint is the address to which clients connected.
-pub fn is_at(asked: &Asked, endpoint: &Endpoint) -> bool {
+pub(crate) fn is_at(asked: &Asked, endpoint: &Endpoint) -> bool {
     match asked {
         Asked::Tcp { to, network } if to.ip().is_loopback() => endpoint.accepts(NamespaceId(*network), *to),
         Asked::Tcp { to, .. } => matches!(endpoint.place, Place::Tcp(own) if own == *to),

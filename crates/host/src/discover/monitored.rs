@@ -20,8 +20,15 @@ pub struct Monitored {
     pub uid: u32,
     /// The Compose file that describes the container, if Docker's Compose created it from a single file.
     pub compose_file: Option<PathBuf>,
-    /// The name of the Compose file's service, if Docker's Compose created the container.
-    pub service: Option<String>,
+    /// The project and the service, if Docker's Compose created the container to run the service.
+    pub service: Option<ComposeService>,
+}
+
+/// A service of a Compose project.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ComposeService {
+    pub project: String,
+    pub name: String,
 }
 
 /// The program that monitors a container of Podman.
@@ -78,7 +85,7 @@ fn docker_data() -> PathBuf {
 ///
 /// # Source
 /// moby, `container/container.go`: `config.v2.json`, whose names begin with `/`; Compose's labels
-/// `com.docker.compose.project.config_files` (paths with commas between them) and `com.docker.compose.service`.
+/// `com.docker.compose.project.config_files` (paths with commas between them), `.project`, `.service` and `.oneoff`.
 fn of_docker(data: &Path, short_id: &str) -> Option<Monitored> {
     #[derive(Deserialize)]
     #[serde(rename_all = "PascalCase")]
@@ -98,8 +105,12 @@ fn of_docker(data: &Path, short_id: &str) -> Option<Monitored> {
         files: Option<String>,
         #[serde(rename = "com.docker.compose.project.working_dir")]
         folder: Option<PathBuf>,
+        #[serde(rename = "com.docker.compose.project")]
+        project: Option<String>,
         #[serde(rename = "com.docker.compose.service")]
         service: Option<String>,
+        #[serde(rename = "com.docker.compose.oneoff")]
+        oneoff: Option<String>,
     }
     let folders = read::list(&data.join("containers")).ok()?;
     let is_it = |it: &PathBuf| it.file_name().is_some_and(|name| name.to_string_lossy().starts_with(short_id));
@@ -107,11 +118,25 @@ fn of_docker(data: &Path, short_id: &str) -> Option<Monitored> {
     let text = read::text(&folder.join("config.v2.json"), MOST_BYTES).ok()?;
     let settings: Settings = serde_json::from_str(&text).ok()?;
     let name = Some(settings.name.trim_start_matches('/').to_owned()).filter(|it| is_name(it))?;
-    let Labels { files, folder, service } = settings.config.labels.unwrap_or_default();
+    let Labels { files, folder, project, service, oneoff } = settings.config.labels.unwrap_or_default();
     let file = files.filter(|it| !it.contains(','));
     // Compose 1 writes only the file's name, without the folder.
     let compose_file = file.map(|it| folder.unwrap_or_default().join(it)).filter(|it| it.is_absolute());
+    let is_oneoff = oneoff.is_some_and(|it| it.eq_ignore_ascii_case("true"));
+    let service = project.zip(service).filter(|_| !is_oneoff).map(|(project, name)| ComposeService { project, name });
+    let service = service.filter(|it| is_name_of(&name, it));
     Some(Monitored { runtime: "docker", name, uid: 0, compose_file, service })
+}
+
+/// Whether Compose gives this name to a container of the service. An image may have any label, but it does not choose
+/// the container's name.
+fn is_name_of(container: &str, service: &ComposeService) -> bool {
+    let parts = |separator: char| {
+        let rest = container.strip_prefix(&*service.project)?.strip_prefix(separator)?;
+        rest.strip_prefix(&*service.name)?.strip_prefix(separator)
+    };
+    let number = parts('-').or_else(|| parts('_'));
+    number.is_some_and(|it| !it.is_empty() && it.bytes().all(|it| it.is_ascii_digit()))
 }
 
 #[cfg(test)]
@@ -156,9 +181,19 @@ mod tests {
         check(&labelled("/srv/a/compose.yaml"), Some(("shop_db_1", Some("/srv/a/compose.yaml"))));
         check(&labelled("compose.yaml"), Some(("shop_db_1", Some("/srv/shop/compose.yaml"))));
         check(&labelled("compose.yaml,more.yaml"), Some(("shop_db_1", None)));
-        let of_service = r#"{"Config":{"Labels":{"com.docker.compose.service":"db"}},"Name":"/shop_db_1"}"#;
-        check(of_service, Some(("shop_db_1", None)));
-        assert_eq!(of_docker(scratch.path(), &id[..12]).unwrap().service.as_deref(), Some("db"));
+        let of = |oneoff: &str, name: &str| {
+            let settings = format!(
+                r#"{{"Config":{{"Labels":{{"com.docker.compose.project":"shop","com.docker.compose.service":"db",
+                "com.docker.compose.oneoff":"{oneoff}"}}}},"Name":"/{name}"}}"#
+            );
+            check(&settings, Some((name, None)));
+            of_docker(scratch.path(), &id[..12]).unwrap().service
+        };
+        let db = ComposeService { project: "shop".to_owned(), name: "db".to_owned() };
+        assert_eq!(of("False", "shop_db_1"), Some(db.clone()));
+        assert_eq!(of("False", "shop-db-2"), Some(db));
+        assert_eq!(of("True", "shop-db-2"), None);
+        assert_eq!(of("False", "other"), None);
         check(r#"{"Name":"/$(reboot)"}"#, None);
         check("no JSON", None);
         assert_eq!(of_docker(scratch.path(), "000000000000"), None);

@@ -229,7 +229,9 @@ impl Application {
             }
             above = process(it.parent);
         }
-        readers.iter().filter_map(|pid| process(*pid)).any(|it| is_family(&it, of))
+        // Programs below a supervisor may have the same interpreter.
+        let is_alike = |it: &Process| it.uid == of.uid && it.home == of.home && title(it) == title(of);
+        readers.iter().filter_map(|pid| process(*pid)).any(|it| is_family(&it, of) && is_alike(&it))
     }
 
     /// Whether looptax saw a process of the application.
@@ -268,9 +270,16 @@ impl Application {
             || self.is_command(&process.name, process.parent, false)
     }
 
+    /// Whether the application consists of containers.
+    pub(super) fn is_in_containers(&self) -> bool {
+        !self.containers.is_empty()
+    }
+
     /// Whether the application may own a socket that this user owns.
     pub fn has_user(&self, uid: u32) -> bool {
-        self.kin.iter().any(|it| it.uid == uid) || !self.is_seen() && self.user == Some(uid)
+        // Users of a container have the same numbers as users of the machine.
+        let is_kins = self.containers.is_empty() && self.kin.iter().any(|it| it.uid == uid);
+        is_kins || !self.is_seen() && self.user == Some(uid)
     }
 
     /// Whether a process that was added, or a process like it, is running at present. Short commands, such as cron

@@ -2,12 +2,12 @@
 //!
 //! Only Docker keeps a container's service where looptax can read it, and only root may read that.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use looptax_host::discover::{Home, Monitored, Process, Server, any_process, monitored, process, survey};
+use looptax_host::discover::{ComposeService, Home, Process, Server, any_process, monitored, process, survey};
 use looptax_host::read;
 use looptax_model::dsn::Address;
 use looptax_model::record::{StepCode, SwitchStep};
@@ -33,44 +33,60 @@ pub(crate) struct Between {
     pub(crate) service: String,
 }
 
+/// The processes in the running containers of the two services.
+#[derive(Default)]
+struct Inside {
+    client: Vec<Process>,
+    server: Vec<Process>,
+}
+
 impl Between {
-    /// Whether containers of both services are running, as far as looptax can see.
+    /// Whether containers of both services are running, as far as looptax can see, and can be followed.
     pub(crate) fn is_seen(&self) -> bool {
-        let has = |service: &str| !self.processes_of(service).is_empty();
-        has(&self.service) && self.address.host.as_deref().is_some_and(has)
+        let inside = self.inside();
+        !inside.client.is_empty() && self.server(&inside, false).is_some()
     }
 
-    /// Returns the processes in the containers of a service.
-    fn processes_of(&self, service: &str) -> Vec<Process> {
-        let mut known: BTreeMap<String, bool> = BTreeMap::new();
-        let mut all = Vec::new();
+    /// Finds the containers. The result is empty if the file runs as several projects, or if several containers of the
+    /// server run.
+    fn inside(&self) -> Inside {
+        let mut known: BTreeMap<String, Option<ComposeService>> = BTreeMap::new();
+        let mut inside = Inside::default();
         any_process(|it| {
-            if let Home::Container { name, .. } = &it.home
-                && *known
-                    .entry(name.clone())
-                    .or_insert_with(|| monitored(it).is_some_and(|it| self.is_of(&it, service)))
-            {
-                all.push(it.clone());
+            let Home::Container { name, .. } = &it.home else { return false };
+            let service = known.entry(name.clone()).or_insert_with(|| self.service_of(it));
+            let service = service.as_ref().map(|it| &*it.name);
+            if service == Some(&*self.service) {
+                inside.client.push(it.clone());
+            } else if service.is_some() && service == self.address.host.as_deref() {
+                inside.server.push(it.clone());
             }
             false
         });
-        all
+        let projects: BTreeSet<&str> = known.values().flatten().map(|it| &*it.project).collect();
+        let first = inside.server.first().map(|it| it.home.clone());
+        let is_one = inside.server.iter().all(|it| Some(&it.home) == first.as_ref());
+        if projects.len() > 1 || !is_one { Inside::default() } else { inside }
     }
 
-    fn is_of(&self, container: &Monitored, service: &str) -> bool {
+    /// Returns the service that a container runs, if the file describes it.
+    fn service_of(&self, process: &Process) -> Option<ComposeService> {
+        let container = monitored(process)?;
         let file = container.compose_file.as_deref().and_then(|it| read::real_path(it).ok());
-        container.service.as_deref() == Some(service) && file.as_ref() == Some(&self.file)
+        container.service.filter(|_| file.as_ref() == Some(&self.file))
     }
 
-    /// Returns the server that listens on the socket, or that only runs if `has_socket` is false.
-    fn server(&self, has_socket: bool) -> Option<Server> {
-        let own = self.processes_of(self.address.host.as_deref()?);
-        let name = self.socket.file_name();
+    /// Returns the server that listens at the address, and on the socket if `has_socket` is true. A server that listens
+    /// only on the socket may be the one that prepares the data for the real server.
+    fn server(&self, inside: &Inside, has_socket: bool) -> Option<Server> {
+        let (name, port) = (self.socket.file_name(), self.address.port);
         let is_it = |it: &Server| {
-            own.iter().any(|own| own.pid == it.process.pid)
+            inside.server.iter().any(|own| own.pid == it.process.pid)
+                && it.endpoints.iter().any(|it| it.port() == Some(port))
                 && (!has_socket || it.paths().any(|it| it.file_name() == name))
         };
-        survey(None).servers.into_iter().find(is_it)
+        let mut found = survey(None).servers.into_iter().filter(is_it);
+        found.next().filter(|_| found.next().is_none())
     }
 }
 
@@ -89,11 +105,13 @@ pub(super) struct Followed {
     looked: Option<Since>,
     /// Whether the old file is back, with which the server may have no socket.
     is_back: bool,
+    /// Whether the watch began in the present round, so that its counts have not begun.
+    is_new: bool,
 }
 
 impl Followed {
     pub(super) fn new(of: Between) -> Self {
-        Self { of, watch: None, looked: None, is_back: false }
+        Self { of, watch: None, looked: None, is_back: false, is_new: false }
     }
 
     pub(super) fn watch(&mut self) -> Option<&mut Watch> {
@@ -114,22 +132,39 @@ impl Followed {
         if self.looked.as_ref().is_some_and(|it| it.elapsed() < BETWEEN_LOOKS) {
             return;
         }
-        let clients = self.of.processes_of(&self.of.service);
+        let inside = self.of.inside();
+        let clients = &inside.client;
         let is_same = |it: &Running| {
-            process(it.server.pid).as_ref() == Some(&it.server) && it.watch.application().are_all_in(&clients)
+            process(it.server.pid).as_ref() == Some(&it.server) && it.watch.application().are_all_in(clients)
         };
         self.watch = self.watch.take().filter(|it| !clients.is_empty() && is_same(it));
         match &mut self.watch {
-            Some(running) => running.watch.look_from(&clients),
+            Some(running) => running.watch.look_from(clients),
             None if clients.is_empty() => {}
-            None => self.watch = self.begin(&clients),
+            None => {
+                self.watch = self.begin(&inside);
+                self.is_new = self.watch.is_some();
+            }
         }
         self.looked = Some(Since::now());
     }
 
-    fn begin(&self, clients: &[Process]) -> Option<Running> {
+    pub(super) fn is_new(&self) -> bool {
+        self.is_new
+    }
+
+    /// Begins to count if the watch is new; the kernel's counts were read a moment ago.
+    pub(super) fn starts_counting(&mut self) {
+        if std::mem::take(&mut self.is_new)
+            && let Some(running) = &mut self.watch
+        {
+            running.watch.starts_counting();
+        }
+    }
+
+    fn begin(&self, inside: &Inside) -> Option<Running> {
         let Between { title, address, socket, .. } = &self.of;
-        let server = self.of.server(!self.is_back)?;
+        let server = self.of.server(inside, !self.is_back)?;
         // The path leads to the socket only in the container, whose links must not lead out of it.
         let walked = server.process.view().and_then(|it| it.walk_to(socket)).ok();
         let held = walked.and_then(|it| it.last).map(|it| it.fd);
@@ -144,14 +179,14 @@ impl Followed {
             is_whole: true,
             file: None,
         };
-        let watch = Watch::of_new(of, Application::in_containers(clients));
+        let watch = Watch::of_new(of, Application::in_containers(&inside.client));
         Some(Running { watch, server: server.process, _socket: held })
     }
 
     /// Returns the failed step if the containers do not run as the new file says.
     pub(super) fn missing(&self) -> SwitchStep {
         let Between { title, address, socket, service, .. } = &self.of;
-        if self.of.processes_of(service).is_empty() {
+        if self.of.inside().client.is_empty() {
             let words = format!("{title}: no container of the service `{service}` is running");
             return step(StepCode::ApplicationGone, words);
         }

@@ -64,6 +64,11 @@ impl Eye {
         !self.is_behind_proxy && self.over_tcp.as_ref().is_some_and(|it| lists_sessions(it.protocol()))
     }
 
+    /// Returns the number of own logins over the socket.
+    pub(super) fn n_over_socket(&self) -> usize {
+        usize::from(self.over_socket.is_some())
+    }
+
     pub(super) fn is_shut(&self) -> bool {
         self.over_tcp.is_none() && self.over_socket.is_none()
     }

@@ -107,10 +107,12 @@ impl Watch {
     pub(super) fn of_new(of: Watched, application: Application) -> Self {
         let mut watch = Self::new(of, application);
         watch.was_running = true;
-        watch.seen.was_used = true;
-        watch.seen.is_read_by_command = true;
-        watch.base = watch.eye.counts();
         watch
+    }
+
+    /// Starts comparing the server's counts with the kernel's, which were read a moment ago.
+    pub(super) fn starts_counting(&mut self) {
+        self.base = self.eye.counts();
     }
 
     /// Looks for the application's connections in the networks of these processes too.
@@ -546,11 +548,14 @@ impl Watch {
     /// looptax reads the kernel's list, the session was open in between, and has a process.
     fn n_listed_alone(&self) -> u64 {
         let is_others = |it: &u64| !self.own_inodes.contains(it) && !self.our_inodes.contains(it);
+        // Other watches' logins are listed too.
+        let n_ours = self.open_since.keys().filter(|it| self.our_inodes.contains(it)).count();
+        let n_of_others = n_ours.saturating_sub(self.eye.n_over_socket());
         // There has to be at least one look between the two lists.
         let alone = self.listed_since.values().filter(|it| **it < self.n_looks).map(|since| {
             let n_listed = self.listed_since.values().filter(|it| *it <= since).count();
             let n_others = self.open_since.iter().filter(|(inode, it)| **it <= since + 1 && is_others(inode)).count();
-            n_listed.saturating_sub(n_others) as u64
+            n_listed.saturating_sub(n_others + n_of_others) as u64
         });
         alone.max().unwrap_or(0)
     }
@@ -569,7 +574,8 @@ impl Watch {
             return;
         };
         let holder = self.clients.get(&from);
-        if holder.is_some_and(is_looptax) || holder.is_none() && self.is_told() {
+        let is_foreign = holder.is_none() && (self.is_told() || self.application.is_in_containers());
+        if holder.is_some_and(is_looptax) || is_foreign {
             return;
         }
         let is_other = !self.application.is_unknown() && holder.is_some_and(|it| !self.application.has(it));

@@ -4,7 +4,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use looptax_bench::path::{Endpoint, Limits};
-use looptax_host::discover::{Process, Server, is_at};
+use looptax_host::discover::{Process, Server, is_accepted_at};
 use looptax_host::eyes::{Asked, Name};
 use looptax_model::dsn::Address;
 use rustix::fs::Stat;
@@ -48,7 +48,7 @@ impl Watched {
     pub(super) fn takes(&self, asked: &Asked) -> bool {
         let is_socket = |at: &Path| matches!(asked, Asked::Unix { name: Name::Path(path), .. } if path == at);
         let endpoints = self.server.iter().flat_map(|it| &it.endpoints);
-        self.socket.as_deref().is_some_and(is_socket) || endpoints.into_iter().any(|it| is_at(asked, it))
+        self.socket.as_deref().is_some_and(is_socket) || endpoints.into_iter().any(|it| is_accepted_at(asked, it))
     }
 
     pub(super) fn is_pooler(&self) -> bool {

@@ -48,7 +48,8 @@ impl Watches {
         }
         let Some(counter) = &mut self.counter else { return };
         let asked = counter.look();
-        let followed = self.followed.iter_mut().filter_map(Followed::watch);
+        // A new watch has no part in what was counted before it began.
+        let followed = self.followed.iter_mut().filter(|it| !it.is_new()).filter_map(Followed::watch);
         self.all.iter_mut().chain(followed).for_each(|it| it.take_asked(&asked));
     }
 
@@ -96,7 +97,8 @@ impl Proof for Watches {
         self.count();
         self.all.iter_mut().for_each(|it| it.reloaded(by_command));
         let between = std::mem::take(&mut self.between);
-        if by_command {
+        // Only the kernel's counts show the short connections between containers.
+        if by_command && !self.has_unwatched && self.counter.is_some() {
             self.followed = between.into_iter().map(Followed::new).collect();
         } else {
             self.has_unwatched |= !between.is_empty();
@@ -106,6 +108,7 @@ impl Proof for Watches {
     fn look(&mut self) {
         self.followed.iter_mut().for_each(Followed::look);
         self.count();
+        self.followed.iter_mut().for_each(Followed::starts_counting);
         let followed = self.followed.iter_mut().filter_map(Followed::watch);
         self.all.iter_mut().chain(followed).for_each(Watch::tick);
     }
@@ -141,7 +144,8 @@ impl Proof for Watches {
 
     /// Reports that a server no longer answers, because this explains a page that fails.
     fn cause(&mut self) -> Option<SwitchStep> {
-        self.all.iter_mut().find_map(|watch| {
+        let followed = self.followed.iter_mut().filter_map(Followed::watch);
+        self.all.iter_mut().chain(followed).find_map(|watch| {
             let title = watch.watched().title.clone();
             match watch.judge(true, true)? {
                 Judgement::Fails(code @ StepCode::ServerGone, words) => Some(step(code, format!("{title}: {words}"))),
