@@ -441,6 +441,7 @@ impl Watch {
             Ok(all) if !self.eye.is_shut() => all,
             asked => {
                 self.listed_since.clear();
+                self.listed_tcp.clear();
                 self.open_again(asked.err());
                 return None;
             }
