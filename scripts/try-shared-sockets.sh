@@ -7,8 +7,8 @@
 #
 # With ENGINE=docker, Docker runs the Compose files (needs docker.io, docker-compose, iptables and jq). `switch` must then
 # follow the application into its new container, prove the move, and undo the move of an application that fails. An
-# application outside of the containers is moved to the socket of a Redis whose port its container publishes; `find` must also see a
-# client that connects to this port at another address of the machine.
+# application outside of the containers is moved to the socket of a Redis whose port its container publishes; `find`
+# must also see a client that connects to this port at another address of the machine.
 #
 # usage: [ENGINE=docker] scripts/try-shared-sockets.sh
 #

@@ -93,7 +93,7 @@ impl Between {
 struct Running {
     watch: Watch,
     server: Process,
-    /// The server's socket; `None` if there is none.
+    /// The server's socket, if the server has one. It stays open because looptax connects through this descriptor.
     _socket: Option<OwnedFd>,
 }
 
