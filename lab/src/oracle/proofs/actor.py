@@ -135,5 +135,7 @@ with open(it["pid_file"], "w") as file:
 signal.signal(signal.SIGHUP, begin)
 signal.signal(signal.SIGTERM, end)
 begin()
-while True:
-    signal.pause()
+# An oracle that is killed cannot end its programs.
+while os.path.exists(it["oracle"]):
+    time.sleep(1)
+os.killpg(0, signal.SIGKILL)

@@ -196,6 +196,7 @@ impl Ground {
             "user": user, "password": PASSWORD, "database": database, "style": actor.style, "reads": actor.reads,
             "late": actor.late.as_secs_f64(), "every": actor.every.as_secs_f64(), "workers": actor.n_workers,
             "staying": actor.n_staying, "spread": actor.spread.as_secs_f64(), "over_socket": actor.over_socket,
+            "oracle": format!("/proc/{}", std::process::id()),
         });
         fs::write(own.join("spec.json"), spec.to_string())?;
         let (here, of) = (folder.display(), actor.user);
