@@ -1,4 +1,4 @@
-//! A record in the small formats: Markdown, CSV, OpenMetrics, JSON for benchmark actions.
+//! A record in the small formats: Markdown, CSV, OpenMetrics, JSON for the benchmark actions of GitHub.
 
 use std::path::{Path, PathBuf};
 

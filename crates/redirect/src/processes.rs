@@ -1,9 +1,9 @@
 //! Remembers facts about the program's processes: their event queues and rings, and whether their arguments or
 //! environment demand TCP.
 //!
-//! Reading a thousand descriptors takes a thousand times as long as a connection. So descriptors are read once per
-//! process, and again after the process has made a queue. A queue that the process got in another way (passed to it,
-//! copied) is found when the remembered facts have expired.
+//! Reading the descriptors of a process takes long if the process has many. So they are read once per process, and again
+//! after the process has made a queue. A queue that the process got in another way (passed to it, copied) is found when
+//! the remembered facts have expired.
 
 use std::collections::HashMap;
 use std::io;

@@ -137,7 +137,7 @@ fn with_parts(settings: &[Setting]) -> Vec<Setting> {
 /// Settings sorted by their meaning; the numbers are indexes into the list of all settings.
 struct Sorted<'a> {
     urls: Vec<(Option<Kind>, usize)>,
-    /// The addresses at the beginning of Redis lists, and the names of these lists.
+    /// For each setting that lists Redis servers: the index of its first address, and the names of the list.
     lists: Vec<(usize, &'a [String])>,
     groups: Groups,
 }

@@ -20,7 +20,7 @@ pub(crate) struct FormatArgs {
     /// For the textfile folder of the node exporter; all users can read the file, regardless of the umask.
     #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
     pub(crate) openmetrics: Option<PathBuf>,
-    /// Write JSON for benchmark actions; `-` prints it.
+    /// Write JSON for the benchmark actions of GitHub; `-` prints it.
     ///
     /// For continuous-benchmark actions, in the form customSmallerIsBetter.
     #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]

@@ -136,8 +136,7 @@ pub(crate) fn are_same_file(tid: i32, one: i32, other: i32) -> io::Result<bool> 
 /// `get_epoll_tfile_raw_ptr` of the kernel's eventpoll.c: a queue may watch several files under one number, because the
 /// number may refer to another file by now.
 pub(crate) fn does_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result<bool> {
-    // If watches of other files under this number are added or removed during the search, their order changes, and a
-    // file may be missed.
+    // The program may add or remove watches during the search. Their order then changes, and the search may miss a file.
     for _ in 0..LOOKS_AMONG_FILES {
         match find_watch(tid, queue, fd, file)? {
             Found::Watched => return Ok(true),

@@ -1,4 +1,4 @@
-//! The owner of the loopback and of the folders that a container sees, according to its file.
+//! Whose loopback and whose folders a container sees: its own, the machine's or those of another container.
 //!
 //! Plain data, with methods for paths. `inside` fills it in. Used by code that has to know what a path or 127.0.0.1
 //! means inside the container.
