@@ -375,7 +375,7 @@ if [ "$engine" = docker ]; then
   is_before "Before a failure" looptax-sockets_shop_1
   follows compose.yaml --containers --within 15s --reload "$again"
   [ "$code" = 1 ] && grep -q 'the old files are back' "$scratch/answer" || stop "Failure: $(cat "$scratch/words")"
-  grep -qE 'the application (uses TCP again|is connected over TCP)' "$scratch/answer" || stop "Failure: $(cat "$scratch/words")"
+  grep -qE 'the application (connects over TCP again|is connected over TCP)' "$scratch/answer" || stop "Failure: $(cat "$scratch/words")"
   cmp -s "$scratch/compose.yaml" "$scratch/before/compose.yaml" || stop "Failure: compose.yaml is not as it was"
   is_before "After a failure, undone by itself" looptax-sockets_shop_1
   (cd "$scratch" && "$compose" -p looptax-sockets down -v > /dev/null 2>&1)

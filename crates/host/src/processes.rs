@@ -7,11 +7,13 @@
 use std::collections::HashMap;
 use std::io;
 use std::path::Path;
+use std::time::Duration;
 
 use procfs::FromRead;
 use procfs::process::{Stat as KernelStat, Status};
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
 
 use crate::kernel;
 
@@ -194,6 +196,16 @@ pub fn cpu_ns(pid: u32) -> Option<u64> {
 pub fn threads(pid: u32) -> io::Result<Vec<u32>> {
     let tasks = kernel::names(format!("/proc/{pid}/task"))?;
     Ok(tasks.filter_map(|it| it.to_str()?.parse().ok()).collect())
+}
+
+/// Returns the time since a process started; `None` if there is no such process.
+///
+/// # Source
+/// `proc_pid_stat(5)`: the field `starttime` is in ticks of `CLOCK_BOOTTIME`, 100 per second.
+pub fn age(pid: u32) -> Option<Duration> {
+    let now = clock_gettime(ClockId::Boottime);
+    let now = Duration::new(now.tv_sec.try_into().ok()?, now.tv_nsec.try_into().ok()?);
+    Some(now.saturating_sub(Duration::from_millis(stat(pid)?.start_ticks * 10)))
 }
 
 /// Parses the text of `/proc/PID/stat`.

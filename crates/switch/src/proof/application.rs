@@ -229,9 +229,7 @@ impl Application {
             }
             above = process(it.parent);
         }
-        // Programs below a supervisor may have the same interpreter.
-        let is_alike = |it: &Process| it.uid == of.uid && it.home == of.home && title(it) == title(of);
-        readers.iter().filter_map(|pid| process(*pid)).any(|it| is_family(&it, of) && is_alike(&it))
+        readers.iter().filter_map(|pid| process(*pid)).any(|it| is_fellow(&it, of))
     }
 
     /// Whether looptax saw a process of the application.
@@ -332,6 +330,12 @@ pub(super) fn named(process: Option<&Process>) -> String {
 fn title(process: &Process) -> String {
     let words = process.arguments().into_iter().take(2).collect::<Vec<_>>().join(" ");
     words.chars().filter(|it| !it.is_ascii_digit()).collect()
+}
+
+/// Whether two processes are workers of one application. Programs below a supervisor may have the same interpreter.
+pub(super) fn is_fellow(one: &Process, other: &Process) -> bool {
+    let is_alike = one.uid == other.uid && one.home == other.home && title(one) == title(other);
+    is_alike && is_family(one, other)
 }
 
 /// Whether two processes run the same program and are relatives: one process is the parent of the other process, or

@@ -1,9 +1,10 @@
 //! Takes the kernel's counts of the application's requests.
 
+use looptax_host::discover::Process;
 use looptax_host::eyes::Asked;
 use looptax_model::dsn::Protocol;
 
-use super::application::named;
+use super::application::{is_looptax, named};
 use super::counter::Asking;
 use super::let_in::{least_login_turns, most_login_turns};
 use super::seen::{Asks, OverTcp};
@@ -52,9 +53,15 @@ impl Watch {
                     self.came.over_tcp(client.as_ref().filter(|it| end.is_some_and(|end| end.pid == it.pid)));
                     self.seen.over_tcp.push(OverTcp { who, at: now, session: None, is_open: false });
                 }
+                (Asked::Tcp { .. }, false) if asks.n_opened > 0 && client.is_some() => {
+                    // The client of a process that has ended is its parent.
+                    let is_itself = |it: &&Process| end.is_some_and(|end| end.pid == it.pid) && !is_looptax(it);
+                    client.iter().filter(is_itself).for_each(|it| self.came.other_over_tcp(it));
+                }
                 (Asked::Tcp { .. }, false) if client.is_none() => self.seen.n_tcp_of_unknown += asks.n_opened,
                 _ => {}
             }
         }
+        self.seen.others_of_user = self.came.others_of(&self.application);
     }
 }

@@ -139,7 +139,9 @@ impl Seen {
                 // The server may have counted a connection that the kernel's count does not contain yet, because the
                 // two counts are taken at different times.
                 let is_more = refused.is_none_or(|it| now.n_opened >= it + FEWEST_COUNTED);
-                has_worked || self.n_counted.is_some() && is_more
+                // Clients that are counted late make the number of refusals too small.
+                let has_asked = now.of_whole_logins.is_none_or(|least| now.n_turns > least);
+                has_worked || self.n_counted.is_some() && is_more && has_asked
             }
             _ => false,
         }
@@ -154,15 +156,17 @@ impl Seen {
         counts_who_is_in && has_come && is_none_in
     }
 
-    /// Whether the application connected more than once, closed each connection, and got no answers except those to its
-    /// logins. A client of Redis may send its login and its requests together. So Redis has one more condition: the
-    /// number of refused logins is at least as high as the number of answered requests.
+    /// Whether the application connected, closed each connection, and got no answers except those to its logins. A
+    /// client of Redis may send its login and its requests together. So Redis has one more condition: the number of
+    /// refused logins is at least as high as the number of answered requests.
     pub(super) fn asks_nothing(&self) -> bool {
         let is_refused = self.n_refused.is_some_and(|it| it >= self.asked_before.n_turns.max(FEWEST_COUNTED));
         let has_refused = self.protocol != Some(Protocol::Redis) || is_refused;
         let is_known = !self.is_unknown && self.n_lasting_of_application == 0 && has_refused;
         let is_no_more = |it: Asks| it.of_whole_logins.is_some_and(|least| it.n_turns <= least);
-        is_known && self.by_kernel.is_some_and(|it| it.n_opened >= FEWEST_COUNTED && is_no_more(it))
+        // A single connection that is still open may be about to ask.
+        let fewest = if self.n_open_of_application == 0 { 1 } else { FEWEST_COUNTED };
+        is_known && self.by_kernel.is_some_and(|it| it.n_opened >= fewest && is_no_more(it))
     }
 
     /// Whether the server admitted the client, if looptax knows only the server's counts. looptax subtracts all known

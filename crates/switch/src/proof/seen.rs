@@ -10,7 +10,8 @@ use looptax_model::record::StepCode;
 
 /// How long the application must neither open nor have a connection over TCP before the application counts as moved.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
-/// The same time, if a process that came over TCP has not come over the socket: the process may connect at intervals.
+/// The same time, if a process that came over TCP, or started just before the switch, has not come over the socket: the
+/// process may connect at intervals, or may not have connected yet.
 const QUIET_IF_MISSING: Duration = Duration::from_secs(6);
 /// How long a refusal has to last before it counts: a server may refuse clients while the server or the clients
 /// restart.
@@ -106,8 +107,8 @@ pub(super) struct Seen {
     pub(super) held: BTreeSet<String>,
     /// The application's processes that hold a TCP connection that they opened since the start.
     pub(super) open_over_tcp: BTreeSet<String>,
-    /// Whether a process of the application that is still running has come over TCP since the start, and not over the
-    /// socket.
+    /// Whether a running process of the application has come over TCP since the start, or started just before it, and
+    /// has not come over the socket.
     pub(super) is_one_missing: bool,
     /// When the application was last seen with an open TCP connection, whenever the connection was opened.
     pub(super) last_open_over_tcp: Option<Duration>,
@@ -121,6 +122,8 @@ pub(super) struct Seen {
     pub(super) n_unclear: u64,
     /// Other programs that use the account over TCP.
     pub(super) others: BTreeSet<String>,
+    /// Other programs of the application's user that have connected over TCP; their account is not known.
+    pub(super) others_of_user: BTreeSet<String>,
     /// Since when logins have been refused and none was admitted.
     pub(super) refused_since: Option<Duration>,
     /// Since when the server has not answered, and the last error.
@@ -413,6 +416,10 @@ pub(super) mod tests {
         assert_eq!(fails_with(&with(24, Some(24)), 6, false), None);
         assert_eq!(fails_with(&with(25, Some(24)), 60, true), None);
         assert_eq!(fails_with(&with(24, None), 60, true), None);
+        let asks = Asks { n_opened: 1, n_turns: 3, of_logins: Some(5), of_whole_logins: Some(3) };
+        let single = Seen { by_kernel: Some(asks), n_of_application: 1, ..with(3, Some(3)) };
+        assert_eq!(fails_with(&single, 60, true), Some(StepCode::LoginsRefused));
+        assert_eq!(fails_with(&Seen { n_open_of_application: 1, ..single }, 60, true), None);
         // A client of Redis may send its login and its requests together.
         let redis = |n_refused| Seen { protocol: Some(Protocol::Redis), n_refused, ..with(8, Some(8)) };
         assert_eq!(fails_with(&redis(Some(8)), 60, true), Some(StepCode::LoginsRefused));

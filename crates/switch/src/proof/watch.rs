@@ -160,7 +160,7 @@ impl Watch {
             is_earlier_open: false,
             method,
             askers: Askers::default(),
-            came: Came::default(),
+            came: Came::start(),
             seen: Seen { unasked, protocol: Some(of.address.protocol), ..Seen::default() },
             eye,
             limits,
@@ -279,7 +279,7 @@ impl Watch {
         self.earlier_tcp = self.own_tcp.clone();
         // Connections that are already on the socket do not come from the new file.
         self.own_inodes.clear();
-        self.came = Came::default();
+        self.came = Came::start();
         self.asked_then = Asks::default();
         self.seen =
             Seen { protocol, unasked, by_kernel, n_opened_by_all, is_tcp_seen_whole, was_used, ..Seen::default() };

@@ -177,7 +177,7 @@ impl Proof for Watches {
         if n_watches == 0 || n_watches < self.all.len() + self.followed.len() {
             None
         } else if self.watches().all(Watch::is_over_tcp_again) {
-            Some("the application uses TCP again")
+            Some("the application connects over TCP again")
         } else if self.watches().all(Watch::is_wholly_over_tcp) {
             Some("the application is connected over TCP as it was before")
         } else {

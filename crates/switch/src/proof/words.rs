@@ -103,14 +103,7 @@ impl Seen {
     }
 
     fn whose(&self) -> String {
-        if self.over_socket.is_empty() {
-            return String::new();
-        }
-        let mut who: Vec<&str> = self.over_socket.iter().map(|it| &**it).collect();
-        let n_more = who.len().saturating_sub(3);
-        who.truncate(3);
-        let more = if n_more > 0 { " and others" } else { "" };
-        format!(" ({}{more})", who.join(", "))
+        if self.over_socket.is_empty() { String::new() } else { format!(" ({})", some(self.over_socket.iter())) }
     }
 
     pub(super) fn words_of_tcp(&self, still: &BTreeSet<&str>) -> String {
@@ -144,10 +137,18 @@ impl Seen {
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.others.is_empty() {
-            let who: Vec<&str> = self.others.iter().map(|it| &**it).collect();
             notes.push(format!(
-                "other programs still use the account over TCP, as their own files say: {}",
-                who.join(", ")
+                "other programs still use the account over TCP: {}; a program that uses the changed settings has to be \
+                 restarted",
+                some(self.others.iter())
+            ));
+        }
+        let mut of_user = self.others_of_user.difference(&self.others).peekable();
+        if of_user.peek().is_some() {
+            notes.push(format!(
+                "other programs of the same user have connected to this server over TCP since the switch: {}; a program \
+                 that uses the changed settings has to be restarted",
+                some(of_user)
             ));
         }
         if self.n_unclear > 0 {
@@ -160,4 +161,12 @@ impl Seen {
         }
         notes
     }
+}
+
+/// Lists the first three names.
+fn some<'a>(names: impl Iterator<Item = &'a String>) -> String {
+    let mut names: Vec<&str> = names.map(String::as_str).collect();
+    let more = if names.len() > 3 { " and others" } else { "" };
+    names.truncate(3);
+    format!("{}{more}", names.join(", "))
 }
