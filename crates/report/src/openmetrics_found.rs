@@ -42,7 +42,7 @@ const FAMILIES: [Family; 5] = [
     },
     Family {
         name: "requests_per_second",
-        help: "Requests, counted as TCP segments with data.",
+        help: "Requests; if the kernel did not count them, TCP segments with data.",
         pick: |it| it.requests_per_s,
     },
     Family {

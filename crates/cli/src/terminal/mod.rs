@@ -53,12 +53,12 @@ impl Terminal {
     }
 
     pub(crate) fn style(self) -> Style {
-        Self::style_in(width_of(io::stdout()).unwrap_or(DEFAULT_WIDTH), self.is_colored)
+        Self::style_in(width_of(io::stdout()).unwrap_or_else(width_asked_for), self.is_colored)
     }
 
     /// Returns the style for text that is shown during a run.
     pub(crate) fn style_of_words(self) -> Style {
-        Self::style_in(width_of(io::stderr()).unwrap_or(DEFAULT_WIDTH), self.are_words_colored)
+        Self::style_in(width_of(io::stderr()).unwrap_or_else(width_asked_for), self.are_words_colored)
     }
 
     fn style_in(width: usize, color: bool) -> Style {
@@ -222,6 +222,11 @@ fn limit_hint(failure: &Failure) -> Option<String> {
         ),
         _ => None,
     }
+}
+
+/// Returns the width to use if the output is not a terminal: that of the variable `COLUMNS`, which `ps` and `ls` use too.
+fn width_asked_for() -> usize {
+    std::env::var("COLUMNS").ok().and_then(|it| it.parse().ok()).filter(|it| *it > 0).unwrap_or(DEFAULT_WIDTH)
 }
 
 fn width_of(fd: impl IsTerminal + AsFd) -> Option<usize> {

@@ -28,9 +28,8 @@ pub fn fleet_page(fleet: &Fleet) -> String {
     out.element(
         "p",
         &[("class", "note")],
-        "A core is a second of CPU time per second. Brackets contain the 95 % interval. A rate is the number of TCP \
-         segments with data per second. If each segment has one request, this is close to the number of requests per \
-         second.",
+        "A core is a second of CPU time per second. Brackets contain the 95 % interval. A rate is in requests per second. \
+         If a machine's kernel did not count requests, the rate is the number of TCP segments with data.",
     );
     let mut effects = fleet.effects.iter();
     for section in sections(fleet, TEXT) {

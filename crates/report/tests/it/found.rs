@@ -434,7 +434,7 @@ fn gauges_sum_the_connections_of_a_program_by_server_and_way() {
     # TYPE looptax_find_connections gauge
     looptax_find_connections{server="mariadb",client="php-fpm8.2",way="loopback"} 9
     looptax_find_connections{server="mariadb",client="php-fpm8.2",way="unix"} 3
-    # HELP looptax_find_requests_per_second Requests, counted as TCP segments with data.
+    # HELP looptax_find_requests_per_second Requests; if the kernel did not count them, TCP segments with data.
     # TYPE looptax_find_requests_per_second gauge
     looptax_find_requests_per_second{server="mariadb",client="php-fpm8.2",way="loopback"} 9024
     # HELP looptax_find_cpu_lost_cores Extra CPU time of TCP compared with the socket, an estimate.

@@ -261,6 +261,9 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
             "running {}: requests that page again and again, with all that the application does for each request",
             running.shown
         ),
+        TargetSpec::Running(running) if settings.exec.is_some() => {
+            format!("running {}: your command decides what it reads and writes", running.shown)
+        }
         TargetSpec::Running(running) => {
             format!("running {}: reads only, writes nothing", running.shown)
         }
