@@ -56,10 +56,16 @@ impl Watch {
                 (Asked::Tcp { .. }, false) if asks.n_opened > 0 && client.is_some() => {
                     // The client of a process that has ended is its parent.
                     let is_itself = |it: &&Process| end.is_some_and(|end| end.pid == it.pid) && !is_looptax(it);
-                    client.iter().filter(is_itself).for_each(|it| self.came.other_over_tcp(it));
+                    client.iter().filter(is_itself).for_each(|it| self.came.other_over_tcp(it, now));
                 }
                 (Asked::Tcp { .. }, false) if client.is_none() => self.seen.n_tcp_of_unknown += asks.n_opened,
                 _ => {}
+            }
+        }
+        for (who, at) in self.came.take_recognised(&self.application) {
+            self.came.over_tcp(Some(&who));
+            if self.of.is_whole {
+                self.seen.over_tcp.push(OverTcp { who: named(Some(&who)), at, session: None, is_open: false });
             }
         }
         self.seen.others_of_user = self.came.others_of(&self.application);

@@ -20,8 +20,8 @@ pub(super) struct Came {
     over_tcp: BTreeMap<u32, Process>,
     over_socket: BTreeSet<u32>,
     starting: BTreeMap<u32, Process>,
-    /// Other programs that came over TCP, each as its user and its name.
-    others: BTreeSet<(u32, String)>,
+    /// Other programs that came over TCP, each with the last time.
+    others: BTreeMap<u32, (Process, Duration)>,
 }
 
 impl Came {
@@ -55,15 +55,23 @@ impl Came {
         }
     }
 
-    pub(super) fn other_over_tcp(&mut self, who: &Process) {
-        self.others.insert((who.uid, named(Some(who))));
+    pub(super) fn other_over_tcp(&mut self, who: &Process, at: Duration) {
+        self.others.insert(who.pid, (who.clone(), at));
+    }
+
+    /// Removes and returns the other programs that are known by now to be the application's.
+    pub(super) fn take_recognised(&mut self, application: &Application) -> Vec<(Process, Duration)> {
+        let (own, others): (Vec<_>, Vec<_>) =
+            std::mem::take(&mut self.others).into_values().partition(|it| application.has(&it.0));
+        self.others = others.into_iter().map(|it| (it.0.pid, it)).collect();
+        own
     }
 
     /// Returns the other programs that came over TCP and run as a user of the application.
     pub(super) fn others_of(&self, application: &Application) -> BTreeSet<String> {
         let uids: BTreeSet<u32> = { self.over_socket.iter() }.filter_map(|pid| Some(process(*pid)?.uid)).collect();
         let are_its = |uid: u32| uids.contains(&uid) || application.has_user(uid);
-        self.others.iter().filter(|it| are_its(it.0)).map(|it| it.1.clone()).collect()
+        self.others.values().filter(|it| are_its(it.0.uid)).map(|it| named(Some(&it.0))).collect()
     }
 
     /// Whether a process that is still running has not come over the socket, and came over TCP or was starting.

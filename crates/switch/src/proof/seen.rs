@@ -101,6 +101,9 @@ pub(super) struct Seen {
     pub(super) is_tcp_seen_whole: bool,
     /// The number of logins that the server refused; `None` if the server does not report it.
     pub(super) n_refused: Option<u64>,
+    /// When the last inspection began; on a busy machine inspections take seconds. Nothing is known of the time after
+    /// this.
+    pub(super) looked: Duration,
     /// When the first connection over the socket was seen.
     pub(super) first_over_socket: Option<Duration>,
     /// The application's processes that still hold a TCP connection from before the switch.
@@ -200,7 +203,7 @@ impl Seen {
         !self.held.is_empty() || !self.open_over_tcp.is_empty() || self.over_tcp.iter().any(|it| it.is_open)
     }
 
-    /// Judges the observations; `None` if no judgement is possible yet. `is_last` means that no time is left.
+    /// Judges the observations until `now`; `None` if no judgement is possible yet. `is_last` means that no time is left.
     pub(super) fn judge(&self, now: Duration, is_last: bool) -> Option<Judgement> {
         if let Some((since, why)) = &self.gone
             && (is_last || now >= *since + MAY_BE_REFUSED)
@@ -212,6 +215,7 @@ impl Seen {
         let came_last = last_over_tcp.max(self.first_over_socket);
         let quiet = if self.is_one_missing { QUIET_IF_MISSING } else { QUIET };
         let is_quiet = came_last.is_some_and(|at| now >= at + quiet) && !self.is_open_over_tcp();
+        let is_tcp_quiet = last_over_tcp.is_none_or(|at| now >= at + quiet);
         if self.is_proof() && is_quiet && self.gone.is_none() {
             return Some(Judgement::Holds(self.how_it_is_known()));
         }
@@ -219,7 +223,7 @@ impl Seen {
         if is_refused && (is_last || self.refused_since.is_some_and(|at| now >= at + MAY_BE_REFUSED)) {
             return Some(Judgement::Fails(StepCode::LoginsRefused, self.refusals()));
         }
-        is_last.then(|| self.at_the_end())
+        is_last.then(|| self.at_the_end(is_tcp_quiet))
     }
 
     /// Returns the processes that opened a TCP connection after the application was reloaded, or that opened a TCP
@@ -229,7 +233,7 @@ impl Seen {
         still.map(|it| &*it.who).chain(self.open_over_tcp.iter().map(|it| &**it)).collect()
     }
 
-    fn at_the_end(&self) -> Judgement {
+    fn at_the_end(&self, is_tcp_quiet: bool) -> Judgement {
         let still = self.still_over_tcp();
         if !still.is_empty() {
             return Judgement::Fails(StepCode::StillOverTcp, self.words_of_tcp(&still));
@@ -241,8 +245,12 @@ impl Seen {
         if !self.held.is_empty() {
             return Judgement::Unproved(self.words_of_held());
         }
-        if self.is_proof() {
+        if self.is_proof() && is_tcp_quiet {
             return Judgement::Holds(self.how_it_is_known());
+        }
+        if self.is_proof() {
+            let words = "the application used TCP until shortly before the end of the time: pass a longer --within";
+            return Judgement::Unproved(words.to_owned());
         }
         if self.asks_nothing() {
             return Judgement::Fails(StepCode::LoginsRefused, self.words_of_nothing());

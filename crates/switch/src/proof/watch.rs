@@ -304,15 +304,18 @@ impl Watch {
     }
 
     pub fn tick(&mut self) {
-        let now = self.start.elapsed();
+        self.seen.looked = self.start.elapsed();
         // The server's count is read before the look: a connection that is opened in between is seen, but not counted.
         if self.counted.elapsed() >= BETWEEN_COUNTS {
             self.count();
         }
-        for (sighting, holder) in self.look() {
+        let new = self.look();
+        let now = self.start.elapsed();
+        for (sighting, holder) in new {
             self.take_sighting(sighting, holder.as_ref(), now);
         }
         let new = self.ask().unwrap_or_default();
+        let now = self.start.elapsed();
         for session in new {
             self.take_session(&session, now);
         }
@@ -359,7 +362,7 @@ impl Watch {
         }
         self.seen.is_asked = is_asked;
         self.seen.is_unknown = self.application.is_unknown();
-        self.seen.judge(self.start.elapsed(), is_last)
+        self.seen.judge(self.seen.looked, is_last)
     }
 
     /// Returns further facts about the connection, for a person.
