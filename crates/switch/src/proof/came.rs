@@ -126,4 +126,22 @@ mod tests {
         master.wait().unwrap();
         assert!(is_missing && !is_still_missing);
     }
+
+    #[test]
+    fn a_program_that_is_recognised_later_has_come_over_tcp() {
+        let own = process(std::process::id()).unwrap();
+        let (mut came, mut application) = (Came::start(), Application::default());
+        application.knows_readers(true);
+        came.other_over_tcp(&own, Duration::from_secs(3));
+        assert!(came.take_recognised(&application).is_empty());
+        came.over_socket(own.pid);
+        assert_eq!(came.others_of(&application).len(), 1);
+        application.add(&own);
+        let recognised = came.take_recognised(&application);
+        assert_eq!(
+            recognised.iter().map(|it| (it.0.pid, it.1)).collect::<Vec<_>>(),
+            [(own.pid, Duration::from_secs(3))]
+        );
+        assert!(came.others_of(&application).is_empty());
+    }
 }

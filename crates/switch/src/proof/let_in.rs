@@ -135,10 +135,10 @@ impl Seen {
             // account, such as the account of another program of the same user.
             Some(Protocol::Redis) => now.n_opened > self.n_not_listed && is_not_refused(before.n_turns),
             Some(Protocol::Postgres) => {
-                let refused = self.n_opened_by_all.checked_sub(self.n_counted.unwrap_or(0));
+                let refused = self.n_opened_by_all.saturating_sub(self.n_counted.unwrap_or(0));
                 // The server may have counted a connection that the kernel's count does not contain yet, because the
                 // two counts are taken at different times.
-                let is_more = refused.is_none_or(|it| now.n_opened >= it + FEWEST_COUNTED);
+                let is_more = now.n_opened >= refused + FEWEST_COUNTED;
                 // Clients that are counted late make the number of refusals too small.
                 let has_asked = now.of_whole_logins.is_none_or(|least| now.n_turns > least);
                 has_worked || self.n_counted.is_some() && is_more && has_asked
@@ -292,6 +292,15 @@ mod tests {
         assert!(!holds(&postgres, 3));
         postgres.by_kernel = Some(asks(4, 9));
         assert!(holds(&postgres, 3));
+        // No more answers than the refused logins have: the server counted another client late.
+        let of_whole_logins = Some(12);
+        postgres.by_kernel = Some(Asks { of_whole_logins, ..asks(4, 12) });
+        assert!(!holds(&postgres, 3));
+        postgres.by_kernel = Some(Asks { of_whole_logins, ..asks(4, 13) });
+        assert!(holds(&postgres, 3));
+        // The server counted more clients than the kernel; the application opened nothing that the kernel saw.
+        let nothing = Seen { n_opened_by_all: 8, n_of_application: 1, by_kernel: Some(asks(0, 0)), ..postgres.clone() };
+        assert!(!holds(&nothing, 3));
         // A server that reports no counts.
         postgres.n_counted = None;
         assert!(!holds(&postgres, 3));

@@ -338,6 +338,21 @@ pub(super) mod tests {
         assert!(holds(&seen, 4));
     }
 
+    #[test]
+    fn at_the_end_of_the_time_tcp_must_have_been_quiet_too() {
+        let seen = Seen {
+            n_listed: 1,
+            n_of_application: 1,
+            first_over_socket: Some(S(1)),
+            reloaded: S(8),
+            over_tcp: vec![over_tcp("php 7", 7, false)],
+            ..Seen::default()
+        };
+        let Some(Judgement::Unproved(words)) = seen.judge(S(8), true) else { panic!("{seen:?}") };
+        assert!(words.contains("--within"), "{words}");
+        assert!(matches!(seen.judge(S(9), true), Some(Judgement::Holds(_))));
+    }
+
     fn over_tcp(who: &str, at: u64, is_open: bool) -> OverTcp {
         OverTcp { who: who.to_owned(), at: S(at), session: Some(1), is_open }
     }
