@@ -21,6 +21,9 @@ use crate::kernel;
 /// eight bytes.
 const MOST_BYTES: u64 = 4 << 20;
 
+/// Nanoseconds per tick of the kernel's start times of processes: there are a hundred ticks a second.
+pub(crate) const NS_PER_TICK: u64 = 10_000_000;
+
 /// Facts about a process that the kernel shows to every user.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Stat {
@@ -198,14 +201,14 @@ pub fn threads(pid: u32) -> io::Result<Vec<u32>> {
     Ok(tasks.filter_map(|it| it.to_str()?.parse().ok()).collect())
 }
 
-/// Returns the time since a process started; `None` if there is no such process.
+/// Returns the time since a process started; `None` if the process does not exist.
 ///
 /// # Source
 /// `proc_pid_stat(5)`: the field `starttime` is in ticks of `CLOCK_BOOTTIME`, 100 per second.
 pub fn age(pid: u32) -> Option<Duration> {
     let now = clock_gettime(ClockId::Boottime);
     let now = Duration::new(now.tv_sec.try_into().ok()?, now.tv_nsec.try_into().ok()?);
-    Some(now.saturating_sub(Duration::from_millis(stat(pid)?.start_ticks * 10)))
+    Some(now.saturating_sub(Duration::from_nanos(stat(pid)?.start_ticks * NS_PER_TICK)))
 }
 
 /// Parses the text of `/proc/PID/stat`.

@@ -20,7 +20,7 @@ use aya::maps::{Array, HashMap as KernelMap, MapData};
 use aya::{Ebpf, include_bytes_aligned};
 use looptax_model::stats::{N_TIME_BUCKETS, Times};
 
-use crate::processes::stat;
+use crate::processes::{NS_PER_TICK, stat};
 
 pub use endpoint::{Asked, Name};
 pub use refused::Refused;
@@ -49,9 +49,6 @@ const HOP_WORDS: usize = COUNT_WORDS + END_WORDS + 2 * TIMES_WORDS;
 const COUNT_WORDS: usize = 7;
 const END_WORDS: usize = 4;
 const TIMES_WORDS: usize = N_TIME_BUCKETS / 2;
-
-/// Nanoseconds per tick of the kernel's start times of processes: there are a hundred ticks a second.
-const NS_PER_TICK: u64 = 10_000_000;
 
 type HopKey = [u64; 2];
 type HopWords = [u64; HOP_WORDS];
