@@ -91,8 +91,8 @@ pub fn found_openmetrics(found: &Found) -> String {
     };
     let info = format!("{{version=\"{version}\"}}");
     gauge("info", "The version of looptax that made these metrics.", [(info, 1.0)], &mut text);
-    let sees_all = f64::from(u8::from(found.sees_all));
-    one("sees_all", "Whether looptax could inspect every process.", sees_all, &mut text);
+    let sees_all = f64::from(u8::from(found.unseen().is_empty()));
+    one("sees_all", "Whether looptax could inspect every process, namespace and connection.", sees_all, &mut text);
     let fallen = { found.notes.iter() }.filter(|it| it.code == NoteCode::FellBack);
     one("fell_back", "Programs that use TCP again after a switch to the socket.", as_f64(fallen.count()), &mut text);
     let mut servers: BTreeMap<&str, usize> = BTreeMap::new();

@@ -85,6 +85,7 @@ FROM
     GROUP BY host_id
 )
 ;
+-- Clients that looptax did not see are not the same client in two reports.
 CREATE VIEW IF NOT EXISTS {db}.movers{on} AS
 SELECT
     host_id, host, client, server,
@@ -99,7 +100,7 @@ FROM
     (
         SELECT host_id, client, server, min(is_tcp) + max(is_tcp) AS tcp_now, sum(requests_per_s) AS requests
         FROM {db}.latest_findings
-        WHERE toUInt32(received) + 604800 > toUInt32(now())
+        WHERE toUInt32(received) + 604800 > toUInt32(now()) AND client != ''
         GROUP BY host_id, client, server
     ) AS one
     ALL INNER JOIN

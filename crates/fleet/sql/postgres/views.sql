@@ -60,12 +60,13 @@ FROM {schema}.newest LEFT JOIN LATERAL
     ORDER BY r.received DESC, r.at DESC LIMIT 1
 ) e ON true
 ;
+-- Clients that looptax did not see are not the same client in two reports.
 CREATE OR REPLACE VIEW {schema}.movers AS
 WITH later AS MATERIALIZED
 (
     SELECT host_id, client, server, min(is_tcp::int) + max(is_tcp::int) AS tcp_now, sum(requests_per_s) AS requests_per_s
     FROM {schema}.latest_findings
-    WHERE received > now() - interval '7 days'
+    WHERE received > now() - interval '7 days' AND client <> ''
     GROUP BY host_id, client, server
 ),
 earlier AS MATERIALIZED

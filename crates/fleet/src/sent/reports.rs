@@ -30,7 +30,7 @@ pub const REPORTS: Table = Table {
         Column {
             name: "sees_all",
             kind: Kind::Flag,
-            doc: "Whether looptax could inspect every process; otherwise clients are missing.",
+            doc: "Whether looptax could inspect every process, network namespace and connection; otherwise clients may be missing.",
         },
         Column {
             name: "rates_over_s",
@@ -73,7 +73,7 @@ pub fn row(sender: &Sender, name: &str, machine: &Host, found: &Found, extent: E
         known(machine.cpu_model.as_deref()),
         Value::Count(machine.cpus.into()),
         text(virtualised),
-        Value::Flag(found.sees_all),
+        Value::Flag(found.unseen().is_empty()),
         Value::Number(found.rates_over_s.filter(|it| it.is_finite())),
         count(found.servers.len()),
         count(extent.findings),

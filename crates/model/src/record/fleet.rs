@@ -360,7 +360,7 @@ pub struct FleetMachine {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub cpus: u64,
-    /// Whether looptax could inspect every process; if not, clients may be missing.
+    /// Whether looptax could inspect every process, network namespace and connection; if not, clients may be missing.
     pub sees_all: bool,
     /// The clients, each with its server.
     pub findings: Vec<FleetFinding>,

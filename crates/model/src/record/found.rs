@@ -48,6 +48,21 @@ pub struct Found {
     pub notes: Vec<Note>,
 }
 
+impl Found {
+    /// Returns the parts of the machine in which clients may be missing; empty if looptax saw all clients.
+    pub fn unseen(&self) -> Vec<&'static str> {
+        let has = |code| self.notes.iter().any(|it| it.code == code);
+        let are_uncounted = self.counted_by == CountedBy::Segments && has(NoteCode::ConnectionsShortLived);
+        let parts = [
+            (!self.sees_all || has(NoteCode::ProcessesHidden), "processes of other users"),
+            (has(NoteCode::NamespacesClosed), "network namespaces of containers"),
+            (has(NoteCode::SocketsUnread), "sockets in a form that looptax does not understand"),
+            (are_uncounted, "short connections"),
+        ];
+        parts.into_iter().filter_map(|(is_unseen, part)| is_unseen.then_some(part)).collect()
+    }
+}
+
 /// The additional CPU time of a request over TCP compared with the socket, and the measurement from which it was
 /// computed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]

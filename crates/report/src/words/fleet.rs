@@ -238,7 +238,11 @@ pub(crate) fn movers(fleet: &Fleet, text: Text) -> Section {
     });
     Section {
         title: "Transport changed since a week ago".to_owned(),
-        lines: Vec::new(),
+        lines: if fleet.movers.rows.is_empty() {
+            Vec::new()
+        } else {
+            vec!["compared with a machine's report of a week ago, or with its first report if that is newer".to_owned()]
+        },
         head: vec!["machine", "client and server", "before", "now", "requests", "cores saved"],
         closing: more(&fleet.movers),
         is_of_effects: false,
@@ -335,7 +339,7 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
         reported(machine),
     ];
     if !machine.sees_all {
-        lines.push("looptax could not inspect every process: clients may be missing".to_owned());
+        lines.push("looptax could not inspect everything there: clients may be missing (`looptax find` on the machine shows why)".to_owned());
     }
     [
         Section {

@@ -421,7 +421,7 @@ fn gauges_sum_the_connections_of_a_program_by_server_and_way() {
     # HELP looptax_find_info The version of looptax that made these metrics.
     # TYPE looptax_find_info gauge
     looptax_find_info{version="0.1.0"} 1
-    # HELP looptax_find_sees_all Whether looptax could inspect every process.
+    # HELP looptax_find_sees_all Whether looptax could inspect every process, namespace and connection.
     # TYPE looptax_find_sees_all gauge
     looptax_find_sees_all 1
     # HELP looptax_find_fell_back Programs that use TCP again after a switch to the socket.

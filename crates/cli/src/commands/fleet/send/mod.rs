@@ -91,12 +91,11 @@ pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> 
         let now = delivery::waiting(&spool, &destination, &access)?;
         delivery::together(&before, now)
     };
-    if !seen.sees_all {
-        reported.notes.push(
-            "looptax cannot inspect processes of other users, so this report does not have the clients among these \
-             processes; run looptax as root to include them"
-                .to_owned(),
-        );
+    if !seen.unseen.is_empty() {
+        reported.notes.push(format!(
+            "clients may be missing in this report, because looptax could not see all {}; `looptax find` shows why",
+            seen.unseen.join(" and all ")
+        ));
     }
     show(&reported)?;
     Ok(Exit::Done)

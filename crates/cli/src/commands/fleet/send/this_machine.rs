@@ -30,8 +30,8 @@ pub(super) struct Report {
     pub(super) batch: Batch,
     /// The ids of the records that count as reported after this report is kept; `None` with `--records none`.
     pub(super) told: Option<HashSet<String>>,
-    /// Whether looptax could inspect every process.
-    pub(super) sees_all: bool,
+    /// The parts of the machine in which clients may be missing.
+    pub(super) unseen: Vec<&'static str>,
 }
 
 /// Makes the report of this machine; `None` if a signal stops it.
@@ -74,7 +74,7 @@ pub(super) fn look(
         records: &records,
     };
     let batch = Batch::new(&sender, seen, &names);
-    Ok(Some(Report { batch, told, sees_all: looked.found.sees_all }))
+    Ok(Some(Report { batch, told, unseen: looked.found.unseen() }))
 }
 
 /// Returns the records to report, the oldest first. Also returns the ids of all records that count as reported after
