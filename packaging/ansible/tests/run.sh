@@ -106,6 +106,7 @@ inside h12 rm -r /etc/cron.d
       h01 | h02 | h06 | h07) printf '      looptax_compare_enabled: true\n      looptax_virtualisation_host: metal%s\n' "$([ "$host" '<' h05 ] && echo 1 || echo 2)" ;;
       # The first guest of its host, and not one that is to measure.
       h05) printf '      looptax_compare_enabled: false\n      looptax_virtualisation_host: metal2\n' ;;
+      h04 | h09) printf '      looptax_short_connections: true\n      looptax_containers: true\n' ;;
       h03) printf '      looptax_report_calendar: "*-*-* 04:00:00"\n      looptax_report_spread_s: 600\n' ;;
       h08) printf '      looptax_anonymous: true\n      looptax_key: 0123456789abcdef0123\n      looptax_destination: /var/lib/looptax/a%%20b\n' ;;
     esac
@@ -165,7 +166,11 @@ for idx in "${!hosts[@]}"; do
   [ "$(inside "$host" find "$folder" -type f | wc -l)" = 1 ] || stop "$host: $(inside "$host" find /var/lib/looptax) is not one report"
 done
 inside h01 sh -c 'cat /var/lib/looptax/reports/*' | grep '"table":"reports"' >"$scratch/seen" || stop "h01: no row of the report"
-grep -q '"sees_all":true' "$scratch/seen" && grep -q '"servers":2' "$scratch/seen" || stop "h01: under the service not all is seen: $(cat "$scratch/seen")"
+grep -q '"sees_all":false' "$scratch/seen" && grep -q '"servers":2' "$scratch/seen" || stop "h01: the service does not see the servers, or does not tell of the container: $(cat "$scratch/seen")"
+for host in h04 h09; do
+  folder=/var/lib/looptax/reports
+  inside "$host" sh -c "cat $folder/*" | grep '"table":"reports"' | grep -q '"sees_all":true' || stop "$host: short connections and containers are not seen: $(inside "$host" sh -c "cat $folder/*")"
+done
 [ "$(cat "$scratch"/h05.cron "$scratch"/h08.cron | grep -c '^')" -gt 0 ] || stop "nothing is said of a report"
 [ "${measuring[*]}" = 'h01 h06' ] || stop "those that measure are ${measuring[*]}: not one guest of each virtualisation host"
 inside h06 grep -q ' timeout 2h nice looptax compare .* --stop-file /etc/looptax/stop ' /etc/cron.d/looptax || stop "h06: a crontab whose waiting has no end"
@@ -177,7 +182,7 @@ grep -q '04:00:00' "$scratch/timer" && grep -q 'RandomizedDelayUSec=10min' "$scr
 echo "== gauges for a node exporter"
 gauges=/var/lib/looptax-metrics/looptax-find.prom
 inside h01 systemctl start looptax-metrics.service || stop "h01: $(inside h01 journalctl --no-pager --unit looptax-metrics)"
-inside h01 setpriv --reuid=nobody --clear-groups grep -q '^looptax_find_sees_all 1' "$gauges" || stop "h01: $(inside h01 ls -l "$gauges") may not be read by all"
+inside h01 setpriv --reuid=nobody --clear-groups grep -q '^looptax_find_sees_all 0' "$gauges" || stop "h01: $(inside h01 ls -l "$gauges") may not be read by all"
 inside h01 systemctl enable --quiet --now looptax-metrics.timer
 
 echo "== the kill switch"

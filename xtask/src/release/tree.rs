@@ -10,7 +10,7 @@ use super::place::{Place, ask};
 use crate::workspace::run_to_success;
 
 /// Files of the checkout, each with its name in the folder.
-const FILES: [(&str, &str); 9] = [
+const FILES: [(&str, &str); 10] = [
     ("CHANGELOG.md", "CHANGELOG.md"),
     ("LICENSE-APACHE", "LICENSE-APACHE"),
     ("LICENSE-MIT", "LICENSE-MIT"),
@@ -19,6 +19,7 @@ const FILES: [(&str, &str); 9] = [
     ("docs/completions/looptax.bash", "completions/looptax.bash"),
     ("docs/completions/looptax.fish", "completions/looptax.fish"),
     ("packaging/looptax-find.service", "examples/looptax-find.service"),
+    ("packaging/looptax-connections.conf", "examples/looptax-connections.conf"),
     ("packaging/looptax-containers.conf", "examples/looptax-containers.conf"),
 ];
 /// Folders of the checkout, each with the place of its files in the folder.
