@@ -333,6 +333,17 @@ fn scheme(text: &str) -> &str {
     }
 }
 
+/// Returns the titles of applications, each title once, in the order of the applications.
+pub(super) fn titles_of(apps: impl Iterator<Item = &'static App>) -> Vec<String> {
+    let mut titles: Vec<String> = Vec::new();
+    for app in apps {
+        if !titles.contains(&app.title) {
+            titles.push(app.title.clone());
+        }
+    }
+    titles
+}
+
 fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs: &Signs) -> Found {
     let mut read: Vec<(Bound, Lookup)> = { readers.into_iter() }
         .map(|it| {
@@ -348,8 +359,7 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
     // If the readers use different transports, looptax takes the server from the reader that uses TCP.
     let first = lookups.iter().position(|it| it.takes == Some(Takes::Tcp)).unwrap_or(0);
     let differs = lookups.iter().any(|it| it.takes != lookups[first].takes);
-    let mut titles: Vec<String> = readers.iter().map(|it| it.app.title.clone()).collect();
-    titles.dedup();
+    let titles = titles_of(readers.iter().map(|it| it.app));
     let mut lookup = lookups.into_iter().nth(first).unwrap_or_default();
     if differs {
         // The file does not show which application reads the connection's settings.

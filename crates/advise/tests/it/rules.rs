@@ -242,6 +242,8 @@ fn what_the_project_uses_tells_whose_a_common_name_is() {
     assert_eq!(titles(url, &["Gemfile", "library:gem/rails", "library:gem/pg"]), ["Rails"]);
     assert_eq!(titles(url, &["library:go/github.com/jackc/pgx"]), ["Go (pgx, lib/pq)"]);
     assert_eq!(titles(url, &["manage.py", "library:pip/django-environ"]), ["Django (django-environ)"]);
+    assert_eq!(titles(url, &["library:pip/psycopg2-binary"]), ["Python (psycopg)"]);
+    assert_eq!(titles("REDIS_URL=redis://127.0.0.1\n", &["library:pip/redis"]), ["Python (redis-py)"]);
     let with_orm = titles(url, &["library:npm/pg", "library:npm/typeorm"]);
     assert!(!with_orm.contains(&"Node (pg)".to_owned()), "{with_orm:?}");
 }

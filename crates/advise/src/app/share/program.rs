@@ -76,7 +76,7 @@ const LANGUAGES: [Language; 6] = [
             "daphne",
             "uwsgi",
         ],
-        readers: &["django", "dj", "celery", "sqlalchemy", "airflow"],
+        readers: &["python", "django", "dj", "celery", "sqlalchemy", "airflow"],
     },
     Language {
         words: &["ruby", "bundle", "rails", "rake", "puma", "unicorn", "sidekiq"],

@@ -9,7 +9,7 @@ use super::maps::{self, Maps};
 use super::program::Program;
 use super::taken::{self, Given, Taken};
 use super::web;
-use crate::app::bind::{bound_of, merged};
+use crate::app::bind::{bound_of, merged, titles_of};
 use crate::app::containers::{SERVICES, in_containers};
 use crate::app::found::{Found, Reading};
 use crate::app::guess;
@@ -310,21 +310,15 @@ fn readers_of(found: &Found, settings: &[Setting], source: &Source<'_>) -> Vec<&
     all.filter(reads).collect()
 }
 
-fn titles_of(readers: &[&App]) -> Vec<String> {
-    let mut titles: Vec<String> = readers.iter().map(|it| it.title.clone()).collect();
-    titles.dedup();
-    titles
-}
-
 /// Records the applications that may read a connection. An application is left out if the container's image, command or
 /// dependencies show that the program is another application. If this would leave out all applications, all of them
 /// stay.
 fn tell_readers(found: &mut Found, (settings, program): (&[Setting], &Program), source: &Source<'_>) {
     let fitting = readers_of(found, settings, source);
     let is_left = |it: &&&'static App| !program.contradicts(it, source.neighbours);
-    let left = titles_of(&fitting.iter().filter(is_left).copied().collect::<Vec<&App>>());
+    let left = titles_of(fitting.iter().filter(is_left).copied());
     found.sole_reader = left.first().filter(|_| left.len() == 1).cloned();
-    found.may_be = if left.is_empty() { titles_of(&fitting) } else { left };
+    found.may_be = if left.is_empty() { titles_of(fitting.iter().copied()) } else { left };
 }
 
 fn of_container(
