@@ -364,7 +364,11 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
             (format!("{us}{verdict}: {fewer}"), Paint::Good)
         }
         _ if fewer.is_empty() => (format!("{us}{verdict}"), Paint::Unsure),
-        _ => (format!("{us}{verdict}: {fewer}"), Paint::Unsure),
+        // The interval is of the rate, about which nothing is known; the words about the CPU time come after it.
+        _ if let Some((first, more)) = verdict.split_once("; ") => {
+            (format!("{us}{first}: {fewer} fewer requests per second; {more}"), Paint::Unsure)
+        }
+        _ => (format!("{us}{verdict}: {fewer} fewer requests per second"), Paint::Unsure),
     }
 }
 

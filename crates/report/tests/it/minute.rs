@@ -65,7 +65,7 @@ fn a_row_says_what_a_request_takes_longer_or_why_there_is_no_answer() {
                           over TCP a request takes
       MariaDB 10.11.19    +2.0 µs [1.9, 2.1]     15.9 % [15.4, 16.4] fewer requests per second
       MariaDB 10.11.19    +0.01 µs [-0.09, 0.11] no difference that matters (within ±1 %): 0.1 % [-0.4, 0.6]
-      MariaDB 10.11.19    n/a                    inconclusive: 15.9 % [15.4, 16.4]
+      MariaDB 10.11.19    n/a                    inconclusive: 15.9 % [15.4, 16.4] fewer requests per second
       MariaDB 10.11.19    -2.0 µs [-2.1, -1.9]   tcp is faster: -18.9 % [-19.4, -18.4]
       MariaDB 10.11.19    n/a                    tcp is slower, size uncertain: 4.9 to 19.3 %
       MariaDB 10.11.19    invalid

@@ -85,13 +85,24 @@ fn one(whats: &[&str], most_names: usize) -> Option<String> {
     if before.max(after) < LEAST_SHARED {
         return None;
     }
-    let after = after.min(first.len().saturating_sub(before));
-    let middles = whats.iter().map(|what| {
-        let words: Vec<&str> = what.split(' ').collect();
-        let end = words.len().saturating_sub(after).max(before);
-        words[before..end].join(" ")
-    });
-    let middles: Vec<String> = middles.collect();
+    let mut after = after.min(first.len().saturating_sub(before));
+    let middles_of = |after: usize| -> Vec<String> {
+        let middles = whats.iter().map(|what| {
+            let words: Vec<&str> = what.split(' ').collect();
+            let end = words.len().saturating_sub(after).max(before);
+            words[before..end].join(" ")
+        });
+        middles.collect()
+    };
+    let mut middles = middles_of(after);
+    // Words in brackets stay together.
+    while after > 0 && middles.iter().any(|it| it.matches('(').count() > it.matches(')').count()) {
+        after -= 1;
+        middles = middles_of(after);
+    }
+    if before.max(after) < LEAST_SHARED {
+        return None;
+    }
     let n_empty = middles.iter().filter(|it| it.is_empty()).count();
     if n_empty == middles.len() {
         return Some(whats[0].to_owned());
@@ -99,7 +110,7 @@ fn one(whats: &[&str], most_names: usize) -> Option<String> {
     if n_empty > 0 {
         return None;
     }
-    let mark = middles[0].chars().next_back().filter(|it| matches!(it, ':' | ','));
+    let mark = middles[0].chars().next_back().filter(|it| matches!(it, ':' | ',' | ';'));
     let mark = mark.filter(|mark| middles.iter().all(|it| it.ends_with(*mark)));
     let named = middles.iter().take(most_names).map(|it| mark.map_or(&**it, |mark| it.trim_end_matches(mark)));
     let mut named: Vec<String> = named.map(str::to_owned).collect();
@@ -134,6 +145,15 @@ mod tests {
         check(
             &["no process listens on /a: a server left it", "no process listens on /b: a server left it"],
             Some("no process listens on /a, /b: a server left it"),
+        );
+        check(
+            &[
+                "5 a second to redis were closed (1 per second); they also pay",
+                "9 a second to mysqld were closed (2 per second); they also pay",
+            ],
+            Some(
+                "5 a second to redis were closed (1 per second), 9 a second to mysqld were closed (2 per second); they also pay",
+            ),
         );
         check(&["one", "two"], None);
         check(&["the same words", "the same words"], Some("the same words"));
