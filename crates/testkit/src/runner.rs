@@ -51,7 +51,7 @@ impl<'a> Looptax<'a> {
         self
     }
 
-    /// Sets an environment variable, in addition to `PATH`, `HOME`, `LANG` and `TMPDIR`.
+    /// Sets an environment variable, in addition to `PATH`, `HOME`, `LANG`, `TMPDIR`, and `COLUMNS` for output of 120 columns.
     #[must_use]
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));
@@ -89,6 +89,7 @@ impl<'a> Looptax<'a> {
             .current_dir(self.scratch.work())
             .env_clear()
             .env("HOME", self.scratch.work())
+            .env("COLUMNS", "120")
             .env("LANG", "C.UTF-8")
             .env("TERM", "xterm")
             .env("TMPDIR", self.scratch.tmp())

@@ -24,8 +24,8 @@ use serde::Serialize;
 
 use crate::args::{ColorWhen, GlobalArgs};
 
-/// The number of columns to assume if the width of the terminal is not known.
-const DEFAULT_WIDTH: usize = 120;
+/// The width of output that is not printed to a terminal: lines are not wrapped, and no column is left out.
+const UNLIMITED: usize = usize::MAX;
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Terminal {
@@ -80,7 +80,7 @@ impl Terminal {
         if self.is_quiet && !is_asked {
             return;
         }
-        let columns = width_of(io::stderr()).unwrap_or(usize::MAX);
+        let columns = width_of(io::stderr()).unwrap_or(UNLIMITED);
         let text = fitted(&harmless(text), columns);
         let _ = write!(io::stderr().lock(), "{text}");
     }
@@ -89,7 +89,7 @@ impl Terminal {
 /// Removes control characters. Messages, errors and plans contain text from other sources (names of files and servers,
 /// records), which must not control the terminal.
 fn harmless(text: &str) -> String {
-    let style = Style { width: DEFAULT_WIDTH, color: false, unicode: true };
+    let style = Style { width: UNLIMITED, color: false, unicode: true };
     cleaned(text, style)
 }
 
@@ -197,7 +197,7 @@ pub(crate) fn failure(failure: &Failure) {
     if let Some(hint) = hint {
         let _ = writeln!(text, "hint: {hint}");
     }
-    let columns = width_of(io::stderr()).unwrap_or(usize::MAX);
+    let columns = width_of(io::stderr()).unwrap_or(UNLIMITED);
     let _ = write!(io::stderr().lock(), "{}", fitted(&harmless(&without_secrets(text)), columns));
 }
 
@@ -224,9 +224,10 @@ fn limit_hint(failure: &Failure) -> Option<String> {
     }
 }
 
-/// Returns the width to use if the output is not a terminal: that of the variable `COLUMNS`, which `ps` and `ls` use too.
+/// Returns the width of output that is not printed to a terminal: that of the variable `COLUMNS`, which `ps` and `ls` use
+/// too, or no limit.
 fn width_asked_for() -> usize {
-    std::env::var("COLUMNS").ok().and_then(|it| it.parse().ok()).filter(|it| *it > 0).unwrap_or(DEFAULT_WIDTH)
+    std::env::var("COLUMNS").ok().and_then(|it| it.parse().ok()).filter(|it| *it > 0).unwrap_or(UNLIMITED)
 }
 
 fn width_of(fd: impl IsTerminal + AsFd) -> Option<usize> {

@@ -184,3 +184,16 @@ fn a_page_is_kept_where_the_text_holds_one_and_told_where_it_does_not() {
         assert_eq!(told.contains("does not work"), warns, "{told}");
     }
 }
+
+#[test]
+fn piped_text_is_not_wrapped_unless_columns_is_set() {
+    let longest = |columns: &str| {
+        let scratch = Scratch::new();
+        let run = Looptax::new(exe(), &scratch).args(["dsn", "mysql://app@localhost/d", "--explain"]);
+        let run = run.env("COLUMNS", columns).run();
+        run.expect_code(0);
+        run.stdout.lines().map(|line| line.chars().count()).max().unwrap_or(0)
+    };
+    assert!(longest("80") <= 80);
+    assert!(longest("") > 120);
+}

@@ -9,7 +9,10 @@ const GAP: usize = 2;
 /// Blocks that fill one to seven eighths of a column.
 const PARTS: [char; 7] = ['▏', '▎', '▍', '▌', '▋', '▊', '▉'];
 
-/// Writes the bars, as wide as the terminal.
+/// The width of the longest bar if the output has no limit.
+const LONGEST: usize = 80;
+
+/// Writes the bars, as wide as the terminal, but not wider than [`LONGEST`].
 pub(super) fn write(sweep: &Sweep, lines: &mut Lines) {
     let arms = || sweep.points.iter().flat_map(|it| &it.arms);
     let most = arms().map(|(_, rate)| *rate).fold(0.0, f64::max);
@@ -17,7 +20,7 @@ pub(super) fn write(sweep: &Sweep, lines: &mut Lines) {
     let numbers = sweep.points.iter().map(|it| width(&it.connections.to_string()));
     let numbers = numbers.max().unwrap_or(0);
     let rates = arms().map(|(_, it)| width(&rate(*it))).max().unwrap_or(0);
-    let columns = lines.style.width - INDENT - numbers - names - rates - 3 * GAP;
+    let columns = (lines.style.width - INDENT - numbers - names - rates - 3 * GAP).min(LONGEST);
     let (is_unicode, indent, gap) = (lines.style.unicode, " ".repeat(INDENT), " ".repeat(GAP));
     lines.heading(INDENT, "throughput over connections");
     for point in &sweep.points {
