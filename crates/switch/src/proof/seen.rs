@@ -242,6 +242,10 @@ impl Seen {
             let words = "the application's processes do not run any more".to_owned();
             return Judgement::Fails(StepCode::ApplicationGone, words);
         }
+        // A process that connected and was refused fails, also if another process still has its earlier connection.
+        if !self.is_proof() && self.asks_nothing() {
+            return Judgement::Fails(StepCode::LoginsRefused, self.words_of_nothing());
+        }
         if !self.held.is_empty() {
             return Judgement::Unproved(self.words_of_held());
         }
@@ -251,9 +255,6 @@ impl Seen {
         if self.is_proof() {
             let words = "the application used TCP until shortly before the end of the time: pass a longer --within";
             return Judgement::Unproved(words.to_owned());
-        }
-        if self.asks_nothing() {
-            return Judgement::Fails(StepCode::LoginsRefused, self.words_of_nothing());
         }
         if self.n_unclear > 0 || self.is_asked && self.n_over_tcp > 0 {
             let words = format!(
@@ -437,6 +438,8 @@ pub(super) mod tests {
         };
         assert_eq!(fails_with(&with(24, Some(24)), 60, true), Some(StepCode::LoginsRefused));
         assert_eq!(fails_with(&with(24, Some(24)), 6, false), None);
+        let half = Seen { held: ["php 7".to_owned()].into(), ..with(24, Some(24)) };
+        assert_eq!(fails_with(&half, 60, true), Some(StepCode::LoginsRefused), "another process is still on TCP");
         assert_eq!(fails_with(&with(25, Some(24)), 60, true), None);
         assert_eq!(fails_with(&with(24, None), 60, true), None);
         let asks = Asks { n_opened: 1, n_turns: 3, of_logins: Some(5), of_whole_logins: Some(3) };

@@ -8,9 +8,11 @@ impl Seen {
     /// Lists the processes that still hold connections from before the file was written.
     pub(super) fn words_of_held(&self) -> String {
         let came = if self.is_over_socket() {
-            "other processes connected over the socket, and"
+            "other processes connected over the socket, and".to_owned()
+        } else if self.has_come_itself() {
+            format!("{}; and", self.words_of_nothing())
         } else {
-            "nothing new connected:"
+            "nothing new connected:".to_owned()
         };
         let who: Vec<&str> = self.held.iter().map(|it| &**it).collect();
         format!("{came} {} still has its earlier connection over TCP: restart or reload this process", who.join(", "))

@@ -56,6 +56,8 @@ pub(crate) struct Way {
     socket: PathBuf,
     /// When the present time without connections over TCP began.
     quiet: Since,
+    /// The length of this time up to the begin of the last inspection. Later connections were not seen yet.
+    quiet_seen: Duration,
     /// The web server's workers before the programs read the old files again.
     before: Vec<Process>,
 }
@@ -65,7 +67,7 @@ impl Way {
         let back_before = program::found_again_by(&sides.back_master, sides.back.name());
         let signal = { sides.back.reload(&sides.back_master).ok() }.filter(|it| it.starts_with("kill "));
         let (eyes, quiet, before) = (Eyes::open(sides, tcp), Since::now(), Vec::new());
-        Self { eyes, worker, pool_moves, back_before, signal, socket, quiet, before }
+        Self { eyes, worker, pool_moves, back_before, signal, socket, quiet, quiet_seen: Duration::ZERO, before }
     }
 
     /// Returns the proof for an earlier switch, with both programs as they run at present, and the commands that make
@@ -204,16 +206,19 @@ impl Proof for Way {
     fn files_are_read(&mut self, _by_command: bool) {
         self.eyes.refresh(&self.socket);
         self.quiet = Since::now();
+        self.quiet_seen = Duration::ZERO;
     }
 
     fn look(&mut self) {
+        self.quiet_seen = self.quiet.elapsed();
         if self.eyes.look() > 0 {
             self.quiet = Since::now();
+            self.quiet_seen = Duration::ZERO;
         }
     }
 
     fn judge(&mut self, is_last: bool, _is_asked: bool) -> Option<Judged> {
-        let is_quiet = self.quiet.elapsed() >= STEADY && !self.eyes.has_kept();
+        let is_quiet = self.quiet_seen >= STEADY && !self.eyes.has_kept();
         if is_quiet
             && let Some(own) = self.eyes.on(&self.socket)
             && !(self.pool_moves && self.eyes.is_port_open())

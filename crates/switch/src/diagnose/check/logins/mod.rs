@@ -476,5 +476,15 @@ fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
             (PointCode::LoginFails, Outcome::Unknown, format!("the login fails over TCP and over the socket: {why}"))
         }
     };
-    Point::new(Topic::Login, code, outcome, what, format!("logged in over TCP, and over the socket as {}", unix.whom))
+    let how = format!("logged in over TCP, and over the socket as {}", unix.whom);
+    let point = Point::new(Topic::Login, code, outcome, what, how);
+    match code {
+        PointCode::LoginFails if password_of(sides.address).reveal().is_empty() => {
+            point.with_next("pass the client's password in LOOPTAX_PASSWORD: looptax logged in without a password")
+        }
+        PointCode::LoginFails => {
+            point.with_next("check user, password and database: the server's message shows which is wrong")
+        }
+        _ => point,
+    }
 }
