@@ -1,6 +1,9 @@
 //! Converts the files of `data/`, which are written by hand in TOML, to JSON, because the program has a JSON reader
 //! anyway. Also lists the files that have an `article`.
-#![allow(clippy::disallowed_methods, reason = "reads the files that it builds in, and writes generated ones")]
+#![allow(
+    clippy::disallowed_methods,
+    reason = "reads the files that become part of the program, and writes the generated files"
+)]
 
 use std::env;
 use std::error::Error;

@@ -176,7 +176,7 @@ pub(crate) fn asks_for_features(ended: &clap::Error) -> bool {
     ended.kind() == ErrorKind::DisplayVersion && std::env::args_os().skip(1).any(is_verbose)
 }
 
-const ABOUT: &str = "What does a local database lose over TCP loopback, compared with a Unix socket?";
+const ABOUT: &str = "How much speed does a local database lose over TCP loopback, compared with a Unix socket?";
 
 const LONG_ABOUT: &str = "Measures, on this machine, what a local database loses by talking over TCP loopback instead \
 of a Unix domain socket. Every figure has an interval.
@@ -191,8 +191,8 @@ const HELP_LEVELS: &str = "`looptax COMMAND -h` shows the main options and `--he
 explains them. `looptax help measuring`, `targets` and `formats` explain what several commands share.";
 
 /// Exit codes, for the end of the help texts.
-pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done (even if inconclusive), 1 the answer is no, 2 wrong usage or \
-    environment, 3 invalid measurement (check, gate, doctor: undecided), 130 interrupted.";
+pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, even if inconclusive; 1 the answer is no; 2 wrong usage or \
+    environment; 3 invalid measurement, or check, gate or doctor cannot decide; 130 interrupted.";
 
 /// The commands, in the order of [`help::GROUPS`].
 #[derive(Debug, Subcommand)]
@@ -314,9 +314,9 @@ pub(crate) struct CompareArgs {
     /// workload. Default: 16 connections, and --quick unless --precise or --fixed is given.
     #[arg(long, conflicts_with_all = ["rate", "rate_sweep", "think", "reconnect_every", "sweep", "exec", "exec_unix"])]
     pub(crate) remedies: bool,
-    /// Reach the socket from another network and mount namespace.
+    /// Connect to the socket from new namespaces, as a container does.
     ///
-    /// A container that shares only the socket's folder connects in this way. The option applies to unix and tls-unix.
+    /// The network and mount namespaces are new; only the socket's folder is shared with the server. The option applies to unix and tls-unix.
     #[arg(hide_short_help = true, long)]
     pub(crate) from_namespace: bool,
     /// Connections per transport, one comparison each (default: 1,16).
@@ -482,7 +482,7 @@ pub(crate) struct CompareArgs {
     /// On a running server: allow a scratch schema, dropped afterwards.
     #[arg(long)]
     pub(crate) write: bool,
-    /// Lift the limits for a running server that only you use.
+    /// Nobody else uses the running server: allow more load and more rows.
     #[arg(long)]
     pub(crate) own_server: bool,
     /// Do not ask before measuring a running server.

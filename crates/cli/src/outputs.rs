@@ -24,7 +24,7 @@ pub(crate) struct Outputs {
 }
 
 impl Outputs {
-    /// Whether a result is printed to stdout instead of the text.
+    /// Whether a machine format, such as JSON, is printed to stdout instead of the text.
     pub(crate) fn is_printed(&self) -> bool {
         self.printed.is_some()
     }
@@ -92,7 +92,7 @@ fn check_place(option: &str, path: &Path) -> Result<(), Failure> {
     };
     Err(Failure::usage(
         format!("{option} cannot be written to {}: {problem}", path.display()),
-        "choose a file in a folder that you can write",
+        "choose a file in a folder that you can write to",
     ))
 }
 

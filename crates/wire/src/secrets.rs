@@ -16,7 +16,7 @@ const MASK: &[u8] = b"****";
 
 static SECRETS: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// Adds a password. From now on, looptax replaces it in each text of a peer that looptax repeats. A password of fewer
+/// Adds a password. From now on, looptax masks it in every text of a peer that looptax prints or records. A password of fewer
 /// than three bytes is not replaced.
 pub fn keep_out_of_words(secret: &Secret) {
     let secret = secret.reveal().as_bytes();

@@ -352,7 +352,9 @@ fn by_host(app: &App, host: Option<&str>) -> Option<(Takes, String)> {
 
 pub(crate) fn by_localhost(app: &App) -> (Takes, String) {
     match app.localhost.unwrap_or(Takes::Tcp) {
-        Takes::Unix => (Takes::Unix, "localhost means the usual socket here".to_owned()),
+        Takes::Unix => {
+            (Takes::Unix, "this application connects to the default socket if the host is localhost".to_owned())
+        }
         takes => (takes, format!("localhost means {} here", takes.words())),
     }
 }

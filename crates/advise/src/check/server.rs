@@ -16,7 +16,7 @@ pub struct Burst<'a> {
     pub from: &'a str,
     /// `net.core.somaxconn` in the server's namespace, which limits each backlog; `None` if it cannot be read.
     pub somaxconn: Option<u32>,
-    /// The clients that may connect, if looptax knows how they connect.
+    /// Those possible clients of which looptax knows how they connect.
     pub clients: &'a [&'static Connects],
 }
 

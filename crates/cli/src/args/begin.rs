@@ -34,7 +34,7 @@ pub(crate) struct BeginArgs {
     pub(crate) max_load: Option<f64>,
     /// Do not start while FILE exists.
     ///
-    /// While it exists, looptax refuses the run; with --wait it waits. Default: /etc/looptax/stop if --between or
+    /// looptax refuses the run, or with --wait waits until the file is gone. A run that has started continues. Default: /etc/looptax/stop if --between or
     /// --max-load is given.
     #[arg(hide_short_help = true, long, value_name = "FILE")]
     stop_file: Option<PathBuf>,

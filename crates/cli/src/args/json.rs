@@ -7,7 +7,7 @@ use clap::Args;
 /// The option `--json`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct JsonArgs {
-    /// Print JSON; --json=FILE writes it to FILE and prints the text.
+    /// Print JSON instead of the table; --json=FILE prints the table and writes the JSON to FILE.
     #[arg(
         id = "json",
         long = "json",

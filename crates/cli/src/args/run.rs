@@ -34,14 +34,14 @@ pub(crate) struct MovingArgs {
         conflicts_with = "map"
     )]
     pub(crate) port: Vec<u16>,
-    /// A connection that the command uses; looptax tries it first.
+    /// A connection that the command uses; looptax tests its login before it starts the command.
     ///
     /// For example `mysql://user@127.0.0.1/db`, with the password in it or in `LOOPTAX_PASSWORD`. looptax logs in once
     /// over TCP and once over the socket. The port stays on TCP if the socket rejects the account or gives it more
     /// rights, or if PostgreSQL's rules for the two differ.
     #[arg(long, value_name = "DSN", conflicts_with = "map")]
     pub(crate) login: Vec<String>,
-    /// Do not try any login first.
+    /// Do not test any login before the command starts.
     ///
     /// Without this option looptax tries the connections in the command's arguments and environment.
     #[arg(long, conflicts_with = "login")]

@@ -11,8 +11,8 @@ use super::{JsonArgs, PeerArgs};
 
 /// Exit codes of `switch`, for the end of its help.
 pub(crate) const SWITCH_EXIT_CODES: &str = "Exit codes: 0 moved and proved, or nothing to do; 1 not moved, the old \
-    file is back; 2 wrong usage or environment, nothing was changed; 3 moved, but not proved: the new file was kept, \
-    or looptax cannot see the connections.";
+    file is back; 2 wrong usage or environment, nothing was changed; 3 the new file was \
+    kept, but looptax has no proof that the application uses the socket.";
 
 /// Options of `switch`.
 #[derive(Debug, Clone, Args)]

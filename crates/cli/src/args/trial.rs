@@ -88,7 +88,7 @@ pub(crate) struct TrialArgs {
     /// Run the application as this user (needs root).
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// Also try each server separately, at most three.
+    /// Also try each server separately; allowed with at most three servers.
     ///
     /// For an application that uses several servers.
     #[arg(long)]
@@ -135,7 +135,7 @@ pub(crate) struct TrialArgs {
     /// Start the application, leave its connections on TCP, say `ready`, and end it when the input ends (for tests).
     #[arg(long, hide = true)]
     pub(crate) hold: bool,
-    /// Command that starts a second instance of the application on its own port.
+    /// Command that starts a second instance of the application, on a free port.
     ///
     /// It has to stay in the foreground.
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "CMD", required_unless_present = "site")]

@@ -40,7 +40,7 @@ pub(crate) struct WatchArgs {
     /// at each snapshot. With --once the file has gauges of that snapshot, and `-` prints them.
     #[arg(long, value_name = "FILE")]
     pub(crate) openmetrics: Option<PathBuf>,
-    /// Count once and keep the count under this name, for `diff`.
+    /// Count requests, save the counts under NAME or in FILE for `diff`, and exit.
     ///
     /// A name with `/` in it or `.json` at its end is a file. An older count of this name is replaced. To compare
     /// two: `looptax diff before after`.

@@ -48,8 +48,8 @@ const OTHERWISE: [(&str, &str, &str); 7] = [
         "placement",
         "Cores of client and server: same, split, free, client-pinned",
         "same: both ends of a connection on one core; split: on two cores; free: the scheduler decides; client-pinned: \
-         only looptax's own threads are pinned. Default: same; on a running server, same if looptax runs as root \
-         (except for Redis); otherwise split if there is one connection, and client-pinned if there are more",
+         only looptax's own threads are pinned. Default: same. On a running server: same for root, \
+         except for Redis; otherwise split for one connection, client-pinned for several",
     ),
     (
         "fixed",

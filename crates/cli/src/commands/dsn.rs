@@ -39,7 +39,7 @@ pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
 fn unread(error: AddressError) -> Failure {
     Failure::usage(
         error,
-        "for example mysql://user@127.0.0.1:3306/db; write a character that is not a letter or digit in a password as \
-         %XX",
+        "for example mysql://user@127.0.0.1:3306/db; in a password, write every character other than a letter or \
+         digit as %XX",
     )
 }

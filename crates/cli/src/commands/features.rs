@@ -56,7 +56,7 @@ fn supervisor_rows(found: Result<Features, Obstacle>) -> Vec<Row> {
     let mut rows = vec![row(
         "answering another program's calls (seccomp)",
         obstacle,
-        "`run` leaves the program on TCP; no arm `redirect`",
+        "`run` leaves the program on TCP, and the arm `redirect` is not available",
     )];
     let Some(features) = features else {
         return rows;

@@ -48,7 +48,7 @@ pub(crate) struct Turns<'a> {
     pub(crate) contrasts: Vec<Option<usize>>,
     pub(crate) pages_per_slice: usize,
     pub(crate) stop: &'a AtomicBool,
-    /// The servers' counts of requests for pages of the warm-up.
+    /// The numbers of requests that the servers counted while the warm-up's pages were loaded.
     pub(crate) counters: Counters,
     /// For each contrast, what was observed on its two arms in epochs that count.
     pub(crate) seen: Vec<[TrialArm; 2]>,

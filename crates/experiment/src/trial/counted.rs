@@ -1,4 +1,4 @@
-//! The servers' counts of the application's requests, which are read before and after pages of the warm-up.
+//! The numbers of requests that the servers counted: read before and after each group of pages of the warm-up.
 //!
 //! The warm-up loads the same pages as the trial, over both arms. The counts are read only during the warm-up, so that
 //! reading them does not slow down the measured pages.

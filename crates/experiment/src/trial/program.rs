@@ -79,7 +79,7 @@ impl Program {
         if listens(ready) {
             return Err(Failure::usage(
                 format!("a process already listens at {ready}"),
-                "start the trial's instance on a separate port: looptax does not touch the program that runs there",
+                "let the trial's instance listen on another port: looptax does not touch the program that uses this port",
             ));
         }
         self.running = Some(self.programs.start().map_err(not_started)?);

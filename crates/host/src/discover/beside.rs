@@ -37,8 +37,8 @@ pub enum FoundBy {
     UsualPlace,
 }
 
-/// Returns the sockets that may lead to the same server as `tcp` in looptax's own network namespace, the most certain
-/// socket first.
+/// Returns the Unix sockets that may lead to the same server as the address `tcp` of looptax's own network namespace,
+/// the most certain one first.
 ///
 /// # Cost
 /// A netlink dump, and a `readlink` for each open file that looptax may inspect.

@@ -232,7 +232,7 @@ impl Eyes {
         let now = Instant::now();
         let mut earlier = HashMap::with_capacity(hops.len());
         let (mut counted, mut opened_elsewhere) = (Vec::new(), Vec::new());
-        // The number of lost turns and connections: those whose address had no space in the kernel's table.
+        // The number of turns and connections that were not counted, because the kernel's table was full.
         let mut n_nowhere = 0;
         for (key, words) in hops {
             let client = end(&words[COUNT_WORDS..]);

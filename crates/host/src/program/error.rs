@@ -47,7 +47,8 @@ pub enum ProgramError {
     Untrusted {
         pid: u32,
         path: PathBuf,
-        /// The file or folder that users other than root can change; `None` if another file is at the path.
+        /// The file or folder that users other than root can change; `None` if the path no longer leads to the file that
+        /// the process runs.
         why: Option<Distrust>,
     },
     /// The configuration of a program of root includes a file that users other than root can change.

@@ -1,5 +1,5 @@
-//! Simulates many fleets, and prints tables on standard output: the coverage of a fleet's intervals, of its sum and of
-//! its ranking.
+//! Simulates many fleets, and prints tables on standard output: how often the intervals of a fleet, the interval of its
+//! sum and its ranking are right.
 //!
 //! `cargo run --release -p looptax-model --example simulate_fleet [runs [part]]`; `part` is `pooled`, `epochs`, `sum`
 //! or `ranking`. The seeds are fixed, so the same number of runs prints the same tables. docs/src/results/fleet.md has

@@ -59,7 +59,7 @@ fn one() -> u64 {
     1
 }
 
-/// Returns the time that one epoch of every pair of arms takes, ms: each pair has its own epochs.
+/// Returns the total time of one epoch for each pair of arms, ms. Pairs do not share epochs, so their times add up.
 fn epoch_ms(comparison: &Comparison) -> f64 {
     let schedule = &comparison.schedule;
     // An epoch of whole commands or dumps has two runs of each arm.

@@ -190,8 +190,8 @@ pub fn ln_ns_per_request(slice: &Slice) -> f64 {
     (slice.active_ns as f64 / counted(slice.completions)).ln()
 }
 
-/// Returns the cost of a request in a slice, as ln of nanoseconds: the request's share of the time, or the median
-/// response time.
+/// Returns the natural logarithm of the cost of a request in a slice, in nanoseconds. The cost is the slice's time per
+/// request, or with a given rate the median response time.
 pub fn ln_cost(slice: &Slice) -> f64 {
     match slice.response {
         Some(response) => f64::from(response.median_ns.max(1)).ln(),

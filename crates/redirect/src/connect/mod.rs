@@ -197,8 +197,8 @@ fn moved(socket: &OwnedFd) -> Outcome {
 
 /// The kind of the socket that the program asks to connect.
 enum Kind {
-    /// Not a TCP stream socket, or of another family than the address, or already connecting, connected or listening:
-    /// the kernel answers these calls.
+    /// The socket is not a TCP stream socket, its family differs from the address's, or it is already connecting,
+    /// connected or listening. The kernel handles the call.
     Foreign,
     Moved,
     /// A TCP socket that is not connected. After an earlier attempt, the socket still shows the port of that attempt,

@@ -111,8 +111,8 @@ impl Launcher<'_> {
         fork::end(0)
     }
 
-    /// Reaps the children that have ended. A watchdog that did not end regularly was killed; then all its descendants
-    /// are killed, too.
+    /// Reaps the children that have ended. If a watchdog did not exit normally, something killed it; then its
+    /// descendants are killed, too.
     fn take_away(&mut self) {
         while wait::next_signal(self.arrivals.as_fd()).is_some() {}
         let program_pid = self.page.program_pid.load(Ordering::Acquire);

@@ -89,7 +89,7 @@ fn smallest_queue(found: &Storms, size: &StormSize) -> Result<u32, NotKnown> {
              storms, no connection failed"
         ))),
         (Some(smallest), _) if !has_failed && smallest > queue => Err(by_chance(format!(
-            "with a queue of {queue} no connection failed, but later some failed with a queue shorter than {smallest}"
+            "with a queue of {queue} no connection failed at first, but in later storms some failed with every queue below {smallest}"
         ))),
         (Some(smallest), _) => Ok(smallest),
     }
@@ -205,7 +205,7 @@ mod tests {
                 0,
                 Some(90),
                 4096,
-                "with a queue of 80 no connection failed, but later some failed with a queue shorter than 90",
+                "with a queue of 80 no connection failed at first, but in later storms some failed with every queue below 90",
             ),
         ] {
             let found = storms(n_failed, smallest_queue, somaxconn);

@@ -547,9 +547,9 @@ impl Watch {
         earlier.filter_map(|it| self.over_socket.get(it)).any(|it| self.application.has(it))
     }
 
-    /// Returns how many sessions over the socket must be the application's: those listed since an earlier look, minus
-    /// other programs' connections that have been open in all that time. If the server lists a session before and after
-    /// looptax reads the kernel's list, the session was open in between, and has a process.
+    /// Returns how many sessions over the socket can only be the application's: those that the server listed at an
+    /// earlier inspection and still lists, minus the connections of other programs that were open the whole time. Such
+    /// a session was open while looptax read the kernel's list, so this list shows its process.
     fn n_listed_alone(&self) -> u64 {
         let is_others = |it: &u64| !self.own_inodes.contains(it) && !self.our_inodes.contains(it);
         // Other watches' logins are listed too.

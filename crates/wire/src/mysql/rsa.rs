@@ -78,8 +78,8 @@ fn key(der: &[u8], form: Form) -> Option<Key<'_>> {
     };
     let (modulus, rest) = element(numbers, INTEGER)?;
     let (exponent, _) = element(rest, INTEGER)?;
-    // If the top bit of a number is set, a zero byte before the number shows that the number is positive. The library
-    // counts bytes correctly only for moduli that fill their bytes.
+    // In DER, a zero byte precedes a number whose top bit is set, and marks it as positive. The library computes the
+    // modulus's length correctly only if this bit is set, so a modulus without the zero byte is rejected.
     let (&0, modulus) = modulus.split_first()? else {
         return None;
     };

@@ -80,7 +80,7 @@ pub(super) fn declare(text: &str, root: &Node, name: &str, below: Option<&str>) 
     if volumes.get(name).is_some() {
         return Ok(None);
     }
-    let by_hand = || "the volumes of the file are not written in plain lines".to_owned();
+    let by_hand = || "the section `volumes:` of the file is not written with one entry per line".to_owned();
     if volumes.is_marked || !volumes.ends_simply() {
         return Err(by_hand());
     }

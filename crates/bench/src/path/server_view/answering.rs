@@ -14,8 +14,8 @@ use crate::path::Conversation;
 /// Number of queries in each round. In one round another thread may sleep equally often by chance. It is unlikely that
 /// this happens in all three rounds.
 const ROUNDS: [u64; 3] = [23, 41, 16];
-/// Number of attempts. One may not be enough: other processes on the machine may preempt the thread, which then seems
-/// to sleep more often.
+/// Number of attempts to find the thread. One may not be enough: each time another process preempts the thread, the
+/// kernel counts one more turn, as if the thread had slept.
 const ATTEMPTS: usize = 8;
 /// A server with more threads than this is not checked.
 const MOST_THREADS: usize = 512;

@@ -113,8 +113,8 @@ impl Flows {
         let key = key(connection);
         let other = self.ends.get(&key);
         // If both ends of a connection belong to chosen processes, looptax already records this connection at its other
-        // end. A new connection may reuse the TCP address of an old connection; in that case both connections have the
-        // same side.
+        // end. A new connection may reuse the TCP address of an old connection; in that case both connections have
+        // the same `side`.
         let is_other_end = other.is_some_and(|(cookie, side)| *cookie != connection.cookie && *side != connection.side);
         let mut kept = Kept { key: key.clone(), last_ns: connection.ns, flow: None };
         if !is_other_end {

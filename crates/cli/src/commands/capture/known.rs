@@ -6,8 +6,7 @@ use looptax_host::kernel;
 use looptax_model::dsn::Protocol;
 
 /// Returns the protocol of the server to which a connection leads. If no known server listens at the address, returns
-/// the usual protocol of the port. If the messages of the usual protocol could be mistaken for messages of another
-/// protocol, returns no protocol for such an address.
+/// the usual protocol of the port; but `None` if its messages could be mistaken for messages of another protocol.
 pub(super) fn protocol_at(asked: &Asked, servers: &[Server]) -> Option<Protocol> {
     // MySQL's X Protocol has its own port and its own socket on the same server.
     const MYSQL_X: u16 = 33_060;

@@ -193,7 +193,7 @@ fn a_port_that_is_taken_already_is_told() {
         return;
     };
     let listener = std::net::TcpListener::bind(app.1.http).unwrap();
-    let said = ["a process already listens at «http»", "on a separate port"];
+    let said = ["a process already listens at «http»", "listen on another port"];
     check(&app, &[], &PHP, 2, &said);
     drop(listener);
 }

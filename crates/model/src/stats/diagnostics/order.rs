@@ -32,8 +32,9 @@ impl OrderEffect {
 /// Welch's t test of two independent groups of roughly normal θ with unequal variances. Returns `None` if one of the
 /// orders has fewer than two epochs, or if all θ within each order are equal.
 ///
-/// Example: θ is 1 and 3 in other-first epochs, and 0 and 0 in baseline-first epochs. The effect is 1, t = 2/1 at 1
-/// degree of freedom, and p = 0.2952.
+/// Example: θ is 1 and 3 in other-first epochs, and 0 and 0 in baseline-first epochs. The means differ by 2, and
+/// the effect is half of that, 1. The standard error of the difference is 1, so t = 2 with 1 degree of freedom, and
+/// p = 0.2952.
 pub fn order_effect(epochs: &[Epoch]) -> Option<OrderEffect> {
     let thetas = |is_other_first: bool| -> Vec<f64> {
         let epochs = epochs.iter().filter(|epoch| epoch.is_other_first() == is_other_first);

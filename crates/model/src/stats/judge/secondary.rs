@@ -67,7 +67,8 @@ pub(super) struct Cpu {
     p_values: [(Metric, Option<f64>); 3],
 }
 
-/// Returns the CPU time per request in µs, over all answered requests, including those of guard and drain.
+/// Returns the CPU time per request in µs. All answered requests of the slice count, including those of its guard and
+/// its drain.
 pub(crate) fn cpu_us(slice: &Slice, metric: Metric) -> Option<f64> {
     let ns = match metric {
         Metric::ClientCpu => slice.client_cpu_ns?,

@@ -68,7 +68,7 @@ fn unasked(whose: String, inside: &Inside) -> Point {
               `looptax check FILE --pid PID` uses the network and folders of the process"
             .to_owned(),
     };
-    unknown(whose, "read the file; asked no server of this machine").with_next(next)
+    unknown(whose, "only the file was read: looptax connected to no server of this machine").with_next(next)
 }
 
 fn unknown(what: impl Into<String>, how: &str) -> Point {

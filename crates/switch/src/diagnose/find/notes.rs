@@ -90,8 +90,10 @@ pub(super) fn sealed_notes(flows: &[SealedFlow], survey: &Survey) -> Vec<Note> {
         };
         let n = flow.n_connections;
         let connections = if n == 1 { "a connection".to_owned() } else { format!("{n} connections") };
-        let what =
-            format!("{client} encrypts {connections} to {} {way}: the data does not leave this machine", named(server));
+        let what = format!(
+            "{client} encrypts {connections} to {} {way}, although the data does not leave this machine",
+            named(server)
+        );
         let target = server.kind.protocol().map_or_else(String::new, |it| {
             let port = server.endpoints.iter().find_map(Endpoint::port);
             let port = port.unwrap_or_else(|| it.port());

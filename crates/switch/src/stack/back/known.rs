@@ -21,7 +21,7 @@ pub(in crate::stack) const NO_SECTION: &str = "the section was not found";
 #[derive(Debug, Clone, Copy)]
 pub(in crate::stack) struct Own<'a> {
     pub(in crate::stack) text: &'a str,
-    /// The name of the section that contains the address, such as a pool.
+    /// The name of the section that contains the address, for example the name of a PHP-FPM pool.
     pub(in crate::stack) label: &'a str,
     pub(in crate::stack) file: &'a Path,
     pub(in crate::stack) master: &'a Process,
