@@ -269,7 +269,13 @@ fn check(path: &str, text: &str, app: &str, expected: &str, why: &str) {
 #[test]
 fn what_wordpress_makes_of_a_host_is_told() {
     let wp = |host: &str| format!("<?php define('DB_HOST', {host});");
-    check("wp-config.php", &wp("'localhost'"), "WordPress", "unix", "connects to the default socket if the host is localhost");
+    check(
+        "wp-config.php",
+        &wp("'localhost'"),
+        "WordPress",
+        "unix",
+        "connects to the default socket if the host is localhost",
+    );
     check("wp-config.php", &wp("'127.0.0.1:/s.sock'"), "WordPress", "tcp", "stays on TCP");
     check("wp-config.php", &wp("'localhost:/run/my sql.sock'"), "WordPress", "unix", "/run/my sql.sock");
     check("wp-config.php", &wp("'p:localhost'"), "WordPress", "tcp", "the host is p");

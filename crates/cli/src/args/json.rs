@@ -7,7 +7,7 @@ use clap::Args;
 /// The option `--json`.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct JsonArgs {
-    /// Print JSON instead of the table; --json=FILE prints the table and writes the JSON to FILE.
+    /// Print JSON; --json=FILE prints the table and writes JSON to FILE.
     #[arg(
         id = "json",
         long = "json",

@@ -34,7 +34,7 @@ pub(crate) struct MovingArgs {
         conflicts_with = "map"
     )]
     pub(crate) port: Vec<u16>,
-    /// A connection that the command uses; looptax tests its login before it starts the command.
+    /// A connection of the command; looptax tests its login first.
     ///
     /// For example `mysql://user@127.0.0.1/db`, with the password in it or in `LOOPTAX_PASSWORD`. looptax logs in once
     /// over TCP and once over the socket. The port stays on TCP if the socket rejects the account or gives it more

@@ -14,7 +14,7 @@ const COMMANDS: usize = 16;
 
 fn looptax(words: &[&str]) -> Finished {
     let scratch = Scratch::new();
-    Looptax::new(exe(), &scratch).args(words.iter().copied()).run()
+    Looptax::new(exe(), &scratch).args(words.iter().copied()).env("COLUMNS", "100").run()
 }
 
 /// Returns the help of a command that this option prints.

@@ -214,7 +214,7 @@ fn a_result_is_the_json_of_the_command_and_its_text_is_what_the_command_prints()
     compare(&scratch).args(SHORT).run().expect_code(0);
     let mut mcp = Mcp::start(&scratch, &[]);
     let printed = |args: &[&str]| {
-        let run = Looptax::new(exe(), &scratch).args(args).run();
+        let run = Looptax::new(exe(), &scratch).args(args).env("COLUMNS", "").run();
         run.expect_code(0);
         run.stdout
     };
