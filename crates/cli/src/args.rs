@@ -482,7 +482,7 @@ pub(crate) struct CompareArgs {
     /// On a running server: allow a scratch schema, dropped afterwards.
     #[arg(long)]
     pub(crate) write: bool,
-    /// Nobody else uses the running server: allow more load and more rows.
+    /// Only you use the running server: allow more load and more rows.
     #[arg(long)]
     pub(crate) own_server: bool,
     /// Do not ask before measuring a running server.
