@@ -316,7 +316,8 @@ pub(crate) struct CompareArgs {
     pub(crate) remedies: bool,
     /// Connect to the socket from new namespaces, as a container does.
     ///
-    /// The network and mount namespaces are new; only the socket's folder is shared with the server. The option applies to unix and tls-unix.
+    /// The network and mount namespaces are new; only the socket's folder is shared with the server. The option applies
+    /// to unix and tls-unix.
     #[arg(hide_short_help = true, long)]
     pub(crate) from_namespace: bool,
     /// Connections per transport, one comparison each (default: 1,16).
@@ -482,7 +483,7 @@ pub(crate) struct CompareArgs {
     /// On a running server: allow a scratch schema, dropped afterwards.
     #[arg(long)]
     pub(crate) write: bool,
-    /// Only you use the running server: allow more load and more rows.
+    /// Only you use the running server: lift the limits that protect other users.
     #[arg(long)]
     pub(crate) own_server: bool,
     /// Do not ask before measuring a running server.

@@ -78,7 +78,7 @@ impl FallbackReason {
             Self::Denied => "the program's user may not use the socket",
             Self::Stranger => "the socket is not the server's",
             Self::Full => "the socket's queue is full",
-            Self::Bound => "the program bound its end of the connection to an address or port",
+            Self::Bound => "the program bound its end of the connection to a port of its choice",
             Self::OtherNetwork => "the program is in another network namespace",
             Self::OtherUsers => "the program is in another user namespace",
             Self::OtherRoot => "the program, under its own root or mounts, does not see that socket at that path",

@@ -16,8 +16,8 @@ const MASK: &[u8] = b"****";
 
 static SECRETS: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// Adds a password. From now on, looptax masks it in every text of a peer that looptax prints or records. A password of fewer
-/// than three bytes is not replaced.
+/// Adds a password. From now on, looptax masks it wherever it repeats a peer's text. A password of fewer than three
+/// bytes is not masked.
 pub fn keep_out_of_words(secret: &Secret) {
     let secret = secret.reveal().as_bytes();
     let mut all = SECRETS.lock().unwrap_or_else(PoisonError::into_inner);

@@ -34,8 +34,8 @@ pub(crate) struct BeginArgs {
     pub(crate) max_load: Option<f64>,
     /// Do not start while FILE exists.
     ///
-    /// looptax refuses the run, or with --wait waits until the file is gone. A run that has started continues. Default: /etc/looptax/stop if --between or
-    /// --max-load is given.
+    /// looptax refuses the run, or with --wait waits until the file is gone. A run that has started continues. Default:
+    /// /etc/looptax/stop if --between or --max-load is given.
     #[arg(hide_short_help = true, long, value_name = "FILE")]
     stop_file: Option<PathBuf>,
 }

@@ -30,7 +30,8 @@ pub const REPORTS: Table = Table {
         Column {
             name: "sees_all",
             kind: Kind::Flag,
-            doc: "Whether looptax could inspect every process, network namespace and connection; otherwise clients may be missing.",
+            doc: "Whether looptax could inspect every process, network namespace and connection; otherwise clients may \
+                  be missing.",
         },
         Column {
             name: "rates_over_s",

@@ -339,7 +339,9 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
         reported(machine),
     ];
     if !machine.sees_all {
-        lines.push("looptax could not inspect everything there: clients may be missing (`looptax find` on the machine shows why)".to_owned());
+        let missing = "looptax could not inspect everything there: clients may be missing (`looptax find` on the machine \
+                       shows why)";
+        lines.push(missing.to_owned());
     }
     [
         Section {

@@ -89,7 +89,8 @@ fn smallest_queue(found: &Storms, size: &StormSize) -> Result<u32, NotKnown> {
              storms, no connection failed"
         ))),
         (Some(smallest), _) if !has_failed && smallest > queue => Err(by_chance(format!(
-            "with a queue of {queue} no connection failed at first, but in later storms some failed with every queue below {smallest}"
+            "at first no connection failed with a queue of {queue}, but in later storms some failed with a queue \
+             shorter than {smallest}"
         ))),
         (Some(smallest), _) => Ok(smallest),
     }
@@ -205,7 +206,8 @@ mod tests {
                 0,
                 Some(90),
                 4096,
-                "with a queue of 80 no connection failed at first, but in later storms some failed with every queue below 90",
+                "at first no connection failed with a queue of 80, but in later storms some failed with a queue \
+                 shorter than 90",
             ),
         ] {
             let found = storms(n_failed, smallest_queue, somaxconn);

@@ -32,7 +32,8 @@ pub(super) struct Pair {
     pub(super) applications: [&'static str; 2],
     /// The address to which the web server passes pages at present; `None` if it uses the socket.
     pub(super) tcp: Option<SocketAddr>,
-    /// The name of the section of the upstream's file that contains the address, for example the name of a PHP-FPM pool.
+    /// The name of the section of the upstream's file that contains the address, for example the name of a PHP-FPM
+    /// pool.
     pub(super) label: String,
     /// The socket on which the upstream already listens.
     pub(super) listens: Option<PathBuf>,

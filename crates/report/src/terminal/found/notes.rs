@@ -152,7 +152,8 @@ mod tests {
                 "9 a second to mysqld were closed (2 per second); they also pay",
             ],
             Some(
-                "5 a second to redis were closed (1 per second), 9 a second to mysqld were closed (2 per second); they also pay",
+                "5 a second to redis were closed (1 per second), 9 a second to mysqld were closed (2 per second); they \
+                 also pay",
             ),
         );
         check(&["one", "two"], None);

@@ -309,7 +309,9 @@ fn plan(
         lines.push(format!("    127.0.0.1:{private} instead of {original}{tls}"));
     }
     if site.has_others {
-        lines.push("    pages that the web server passes to other programs (proxy_pass) still come from these programs: looptax makes no copy of them".to_owned());
+        let others = "    pages that the web server passes to other programs (proxy_pass) still come from these programs: \
+                      looptax makes no copy of them";
+        lines.push(others.to_owned());
     }
     let (label, n) = (&found.label, pool.n_workers);
     let (file, socket) = (found.file.display(), wanted.socket.display());
