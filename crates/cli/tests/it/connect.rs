@@ -131,7 +131,8 @@ fn ports_that_run_out_are_named_with_their_cause() {
         .output()
         .unwrap();
     let stderr = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(3), "{stderr}");
+    // The last port may go to a request, or to one of the connections that are opened between the slices.
+    assert!(matches!(ended.status.code(), Some(2 | 3)), "{stderr}");
     for words in ["Cannot assign requested address", "TIME_WAIT", "for 41 local ports", "tcp_tw_reuse 0"] {
         assert!(stderr.contains(words), "{words}: {stderr}");
     }

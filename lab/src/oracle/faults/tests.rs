@@ -1,6 +1,11 @@
 //! Faults that once caused damage; each test runs all faults of the same kind.
 
+use std::sync::{Mutex, PoisonError};
+
 use super::*;
+
+/// One trial at a time: a child that another thread forks would inherit a journal's lock, and hold it until its end.
+static TURN: Mutex<()> = Mutex::new(());
 
 const FAILS: What = What::Meets(Fate::Fails(libc::EIO));
 const DIES: What = What::Meets(Fate::Kills);
@@ -12,6 +17,7 @@ fn check(which: fn(Switching) -> bool, of: fn(&Call) -> bool, what: What) {
         Some(it) => Box::new(it),
         None => Box::new(Spooling { is_told: false }),
     };
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut ground = Ground::new().unwrap();
     let calls = ground.hold((0, &*trial), &[], &mut Odometer::default()).unwrap();
     let mut n = 0;
@@ -96,6 +102,7 @@ fn what_is_lost_of_a_file_that_nobody_synced_is_found() {
             Ok(Vec::new())
         }
     }
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
     let mut ground = Ground::new().unwrap();
     let calls = ground.play(&Careless, &[], &mut |_| 0).unwrap().calls;
     let last = calls.iter().rposition(Call::is_sync).unwrap();
