@@ -38,6 +38,28 @@ SELECT host_id, host, received, toUInt64(intDiv(toUInt32(now()) - toUInt32(recei
 FROM {db}.latest_reports
 WHERE toUInt32(received) + 172800 < toUInt32(now())
 ;
+-- A machine that was renamed has no report with its old name after one with its new name, by its own clock.
+CREATE VIEW IF NOT EXISTS {db}.shared_ids{on} AS
+SELECT host_id, host, max(n_reports) AS reports, max(last_received) AS received
+FROM
+(
+    SELECT
+        host_id, host, min(at) AS first_at, max(at) AS last_at, count() AS n_reports, max(received) AS last_received
+    FROM {db}.reports FINAL
+    WHERE toUInt32(received) + 259200 > toUInt32(now())
+    GROUP BY host_id, host
+) AS one
+ALL INNER JOIN
+(
+    SELECT host_id, host AS other, min(at) AS other_first, max(at) AS other_last
+    FROM {db}.reports FINAL
+    WHERE toUInt32(received) + 259200 > toUInt32(now())
+    GROUP BY host_id, other
+) AS two
+USING host_id
+WHERE host != other AND other_first < last_at AND first_at < other_last
+GROUP BY host_id, host
+;
 CREATE VIEW IF NOT EXISTS {db}.pairs{on} AS
 SELECT
     client, server, n_hosts AS hosts, n_connections AS connections,

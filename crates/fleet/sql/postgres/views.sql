@@ -38,6 +38,24 @@ SELECT host_id, host, received, floor(extract(epoch FROM now() - received) / 864
 FROM {schema}.latest_reports
 WHERE received < now() - interval '2 days'
 ;
+-- A machine that was renamed has no report with its old name after one with its new name, by its own clock.
+CREATE OR REPLACE VIEW {schema}.shared_ids AS
+WITH names AS
+(
+    SELECT host_id, host, min(at) AS first_at, max(at) AS last_at, count(*) AS reports, max(received) AS received
+    FROM {schema}.reports
+    WHERE received > now() - interval '3 days'
+    GROUP BY host_id, host
+)
+SELECT host_id, host, reports, received
+FROM names AS one
+WHERE EXISTS
+(
+    SELECT FROM names AS other
+    WHERE other.host_id = one.host_id AND other.host <> one.host
+        AND other.first_at < one.last_at AND one.first_at < other.last_at
+)
+;
 CREATE OR REPLACE VIEW {schema}.pairs AS
 SELECT
     client, server, count(DISTINCT host_id) AS hosts, sum(connections)::bigint AS connections,

@@ -32,12 +32,12 @@ const HOST_ID: Column = column("host_id", Kind::Text, "The machine's number.");
 const HOST: Column = column("host", Kind::Text, "The machine's name in its newest report.");
 const CLIENT: Column = column("client", Kind::Text, "The client's program.");
 const SERVER: Column = column("server", Kind::Word, "Kind of the server.");
-const HOSTS: Column = column("hosts", Kind::Count, "Machines.");
-const CONNECTIONS: Column = column("connections", Kind::Count, "Connections that are open.");
+const HOSTS: Column = column("hosts", Kind::Count, "Number of machines.");
+const CONNECTIONS: Column = column("connections", Kind::Count, "Number of open connections.");
 const REQUESTS: Column = column("requests_per_s", Kind::Number, "Requests per second.");
-const TCP_REQUESTS: Column = column("tcp_requests_per_s", Kind::Number, "Requests per second that pay for TCP.");
+const TCP_REQUESTS: Column = column("tcp_requests_per_s", Kind::Number, "Requests per second over TCP.");
 
-pub const VIEWS: [View; 10] = [
+pub const VIEWS: [View; 11] = [
     View {
         name: "latest_reports",
         doc: "The newest report of each machine, by the time of its arrival.",
@@ -61,7 +61,19 @@ pub const VIEWS: [View; 10] = [
         name: "silent_hosts",
         doc: "Machines from which no report arrived for two days.",
         table: None,
-        more: &[HOST_ID, HOST, RECEIVED, column("days", Kind::Count, "Whole days since.")],
+        more: &[HOST_ID, HOST, RECEIVED, column("days", Kind::Count, "Whole days since this arrival.")],
+    },
+    View {
+        name: "shared_ids",
+        doc: "Machines that have different names and the same number, and reported in turn within three days: copies \
+            of one machine with the same `/etc/machine-id`.",
+        table: None,
+        more: &[
+            HOST_ID,
+            column("host", Kind::Text, "A name that the reports have."),
+            column("reports", Kind::Count, "Reports with this name."),
+            RECEIVED,
+        ],
     },
     View {
         name: "pairs",
@@ -97,8 +109,8 @@ pub const VIEWS: [View; 10] = [
             HOST,
             CLIENT,
             SERVER,
-            column("before", Kind::Word, "socket, tcp, or both."),
-            column("now", Kind::Word, "socket, tcp, or both."),
+            column("before", Kind::Word, "Transport in the earlier report: socket, tcp, or both."),
+            column("now", Kind::Word, "Transport in the newest report: socket, tcp, or both."),
             column(
                 "direction",
                 Kind::Word,
@@ -124,12 +136,16 @@ pub const VIEWS: [View; 10] = [
     },
     View {
         name: "conditions",
-        doc: "The machines that reported within a week.",
+        doc: "The machines that reported within a week, grouped by kernel, CPU and virtualisation.",
         table: None,
         more: &[
             column("kernel", Kind::Word, "Kernel release and version."),
             column("cpu_model", Kind::Word, "CPU model."),
-            column("virtualised", Kind::Word, "yes, no, or empty if the machine does not report it."),
+            column(
+                "virtualised",
+                Kind::Word,
+                "Whether the machines are virtual: yes, no, or empty if they do not report this.",
+            ),
             HOSTS,
             TCP_REQUESTS,
         ],
@@ -160,15 +176,19 @@ pub const VIEWS: [View; 10] = [
             HOST_ID,
             HOST,
             SERVER,
-            column("server_version", Kind::Word, "Its version."),
+            column("server_version", Kind::Word, "The server's version."),
             column("kernel", Kind::Word, "Kernel release and version."),
             column("cpu_model", Kind::Word, "CPU model."),
-            column("virtualised", Kind::Word, "yes, no, or empty if the machine does not report it."),
+            column(
+                "virtualised",
+                Kind::Word,
+                "Whether the machine is virtual: yes, no, or empty if it does not report this.",
+            ),
             column("cpu_us", Kind::Number, "CPU time that TCP adds to a request, client and server together, µs."),
             column("cpu_us_lo", Kind::Number, "Lower end of the interval."),
             column("cpu_us_hi", Kind::Number, "Upper end of the interval."),
             column("alpha", Kind::Number, "Two-sided level of the interval."),
-            column("epochs", Kind::Count, "Epochs in the verdict."),
+            column("epochs", Kind::Count, "Number of epochs that the verdict is computed from."),
             RECEIVED,
         ],
     },

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use looptax_model::record::FleetSilent as Silent;
+use looptax_model::record::{FleetShared as Shared, FleetSilent as Silent};
 use looptax_model::stats::Estimate;
 use looptax_model::stats::meta::Effect;
 
@@ -29,6 +29,8 @@ pub struct Answers {
     pub movers: Listed<Mover>,
     /// Machines from which no report has arrived for some time.
     pub silent: Listed<Silent>,
+    /// Machines that report under the same number in turn.
+    pub shared: Listed<Shared>,
 }
 
 /// A client on a machine that uses TCP.
@@ -39,9 +41,7 @@ pub struct Payer {
     pub client: String,
     pub server: String,
     pub connections: u64,
-    /// Requests per second.
     pub requests_per_s: f64,
-    /// Whether the server has a socket.
     pub has_socket: bool,
     /// Whether a switch had moved the client to the socket before.
     pub fell_back: bool,
@@ -66,7 +66,7 @@ pub struct Measured {
     pub effect: Effect,
 }
 
-/// A pair of client and server on one machine; the pair has changed its transport.
+/// A pair of client and server on one machine. The client now uses another transport to the server than a week ago.
 #[derive(Debug, Clone)]
 pub struct Mover {
     pub host_id: String,
@@ -90,7 +90,6 @@ pub struct Machines {
     /// Whether the machine is virtual: `yes`, `no`, or empty if it is not known.
     pub virtualised: String,
     pub hosts: u64,
-    /// The requests of these machines over TCP, per second.
     pub tcp_requests_per_s: f64,
 }
 
@@ -118,11 +117,14 @@ fn now(collector: &mut Collector) -> Result<Answers, FleetError> {
     let measured = ask(collector, "measurements", &MEASURED, &[Order::Down("received")], 0)?;
     let conditions = ask(collector, "conditions", &MACHINES, &[Order::Down("hosts")], 0)?;
     let silent = ask(collector, "silent_hosts", &SILENT, &by_days, MOST_LISTED)?;
+    let by_id = [Order::Up("host_id"), Order::Up("host")];
+    let shared = ask(collector, "shared_ids", &SHARED, &by_id, MOST_LISTED)?;
     Ok(Answers {
         payers: listed(payers, payer),
         measured: listed(measured, self::measured),
         conditions: listed(conditions, machines),
         silent: listed(silent, self::silent),
+        shared: listed(shared, self::shared),
         movers: Listed::default(),
     })
 }
@@ -163,6 +165,7 @@ pub(super) const MEASURED: [&str; 12] = [
 const MACHINES: [&str; 5] = ["kernel", "cpu_model", "virtualised", "hosts", "tcp_requests_per_s"];
 const MOVER: [&str; 8] = ["host_id", "host", "client", "server", "before", "now", "direction", "requests_per_s"];
 const SILENT: [&str; 2] = ["host", "days"];
+const SHARED: [&str; 3] = ["host_id", "host", "reports"];
 
 fn payer(row: &mut Cells) -> Option<Payer> {
     Some(Payer {
@@ -225,6 +228,10 @@ fn mover(row: &mut Cells) -> Option<Mover> {
 
 fn silent(row: &mut Cells) -> Option<Silent> {
     Some(Silent { host: row.text()?, days: row.count()? })
+}
+
+fn shared(row: &mut Cells) -> Option<Shared> {
+    Some(Shared { host_id: row.text()?, host: row.text()?, reports: row.count()? })
 }
 
 /// Returns the release of a kernel without the text that its builder added.

@@ -18,7 +18,7 @@ use super::saved::{ALPHA, saved};
 /// Maximum number of clients that are considered for the first places: those with the largest expected loss. Any other
 /// client has practically no chance of being among the first.
 const MOST_CANDIDATES: usize = 20_000;
-/// Among the machines that are reported as unusual, the share that may be reported only by chance.
+/// False discovery rate: the share of the machines reported as unusual that may be reported by chance.
 const FALSE_SHARE: f64 = 0.05;
 
 /// The results of all measurements, by kind of server.
@@ -258,8 +258,8 @@ impl<'a> Kinds<'a> {
         rows
     }
 
-    /// Returns the measurements of a kind of server, each with the usual value for this kind and with a probability:
-    /// the probability that a measurement differs from the usual value by at least as much as this measurement.
+    /// Returns the measurements of a kind of server, each with the usual value for this kind and with its p-value: the
+    /// probability that a measurement differs from the usual value by at least as much.
     fn with_p<'m>(&self, server: &str, measured: &[&'m Measured]) -> Vec<(&'m Measured, Prior, f64)> {
         let of_kind = self.prior_idx(server).and_then(|idx| self.priors.get(idx));
         let effects: Vec<Effect> = measured.iter().map(|it| it.effect).collect();

@@ -8,7 +8,7 @@ use super::saved::saved;
 use crate::FleetError;
 use crate::engine::{Collector, Only, Order, Question};
 
-/// Maximum number of machines with the same name. If more machines have this name, it does not identify any of them.
+/// Maximum number of machines that are shown for one name.
 const MOST_MACHINES: u32 = 20;
 
 const REPORT: [&str; 9] = ["host", "host_id", "at", "received", "looptax", "kernel", "cpu_model", "cpus", "sees_all"];

@@ -26,7 +26,6 @@ pub struct Limits {
 }
 
 impl Limits {
-    /// The limits for a page.
     pub const PAGE: Self = Self { first: 20, rows: 25 };
     /// The limits for a terminal: the output takes a few screens.
     pub const TERMINAL: Self = Self { first: 20, rows: 8 };
@@ -55,6 +54,7 @@ pub fn overview(answers: Answers, at: String, version: &str, limits: Limits) -> 
         fell_back: list(fell_back(&payers.rows), payers.is_cut, limits.rows),
         movers: list(kinds.movers(&answers.movers.rows), answers.movers.is_cut, limits.rows),
         silent: list(answers.silent.rows, answers.silent.is_cut, limits.rows),
+        shared: list(answers.shared.rows, answers.shared.is_cut, limits.rows),
     }
 }
 

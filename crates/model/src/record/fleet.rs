@@ -43,8 +43,7 @@ pub struct Fleet {
     pub not_measured: FleetList<FleetUnmeasured>,
     /// Pairs of a client's program and a kind of server, over all machines, sorted by loss, the largest first.
     pub pairs: FleetList<FleetPair>,
-    /// Clients on single machines, sorted by what a move to the socket saves; the client with the largest saving comes
-    /// first.
+    /// Clients on single machines, sorted by the CPU time that a move to the socket saves, the largest first.
     pub first: FleetList<FleetMove>,
     /// How much CPU time TCP adds to a request, for machines grouped by each condition.
     pub effects: Vec<FleetEffects>,
@@ -58,6 +57,8 @@ pub struct Fleet {
     pub movers: FleetList<FleetMover>,
     /// Machines whose last report arrived more than two days ago.
     pub silent: FleetList<FleetSilent>,
+    /// Machines that have different names and the same number, and reported in turn within three days.
+    pub shared: FleetList<FleetShared>,
 }
 
 /// The first rows of a list, and the list's length.
@@ -295,8 +296,8 @@ pub struct FleetMover {
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Option<Amount>")]
     pub requests_per_s: Option<f64>,
-    /// CPU time that the program saves now, in cores; `null` if it uses TCP, or if its requests or their cost are not
-    /// known.
+    /// CPU time that the program saves now, in cores; `null` if the program uses TCP, or if its requests or their cost
+    /// are not known.
     #[serde(default)]
     pub cores: Option<Estimate>,
 }
@@ -310,6 +311,19 @@ pub struct FleetSilent {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub days: u64,
+}
+
+/// A machine whose number another machine has too.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct FleetShared {
+    /// The number: a keyed hash of `/etc/machine-id`.
+    pub host_id: String,
+    /// A name that the reports with this number have.
+    pub host: String,
+    /// Number of reports with this name within three days.
+    #[serde(deserialize_with = "Count::read")]
+    #[schemars(with = "Count")]
+    pub reports: u64,
 }
 
 /// A machine with clients that use TCP.

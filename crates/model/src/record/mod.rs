@@ -71,8 +71,8 @@ pub use figure::{Estimate, Figure, Missing};
 pub use finding::{Finding, FindingLevel, Region, Replacement, SourceFile, TextPlace};
 pub use fleet::{
     FLEET_SCHEMA_VERSION, Fleet, FleetCondition, FleetEffects, FleetFallen, FleetFinding, FleetGroup, FleetHost,
-    FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove, FleetMover, FleetMovers, FleetPair, FleetSilent,
-    FleetUnlike, FleetUnmeasured,
+    FleetList, FleetLost, FleetMachine, FleetMeasured, FleetMove, FleetMover, FleetMovers, FleetPair, FleetShared,
+    FleetSilent, FleetUnlike, FleetUnmeasured,
 };
 pub use found::{
     CostSource, CountedBy, EndpointTransport, FILE_GONE, FILE_REPLACED, FILE_UNSEEN, FOUND_SCHEMA_VERSION, Found,

@@ -166,6 +166,7 @@ mod tests {
             fell_back: nothing(),
             movers: nothing(),
             silent: nothing(),
+            shared: nothing(),
         }
     }
 

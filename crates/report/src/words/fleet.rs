@@ -11,8 +11,7 @@ const MOST_CHARS: usize = 28;
 
 /// Number of characters of a name's keyed hash.
 const HASH_CHARS: usize = 12;
-/// Minimum difference between two clocks that is reported, in seconds. It is 10 minutes, and no network delays a report
-/// that long.
+/// Minimum difference between two clocks that is reported, in seconds: no network delays a report by ten minutes.
 const CLOCKS_APART_S: u64 = 600;
 
 /// A list, and the text about it.
@@ -55,8 +54,8 @@ pub(crate) fn summary(fleet: &Fleet, text: Text) -> Vec<String> {
         cores(Some(&lost.cores), text)
     ));
     lines.push(format!(
-        "the cost was measured on {} of {} in this sum; for the other machines looptax predicts the cost from their \
-        kind",
+        "the cost was measured on {} of {} in this sum; for the other servers looptax predicts the cost from measured \
+        servers of the same kind",
         lost.n_measured,
         counted(lost.n_measured + lost.n_predicted, "server"),
     ));
@@ -78,7 +77,8 @@ fn not_measured(fleet: &Fleet, words: &str, text: Text) -> Option<String> {
 pub(crate) fn sections(fleet: &Fleet, text: Text) -> Vec<Section> {
     let mut sections = vec![first(fleet, text), pairs(fleet, text), fell_back(fleet, text)];
     sections.extend(fleet.effects.iter().map(|it| effects(it, text)));
-    sections.extend([unlike(fleet, text), movers(fleet, text), silent(fleet, text), conditions(fleet, text)]);
+    sections.extend([unlike(fleet, text), movers(fleet, text), shared(fleet, text), silent(fleet, text)]);
+    sections.push(conditions(fleet, text));
     sections.retain(|it| !it.rows.is_empty() || !it.lines.is_empty());
     sections
 }
@@ -213,7 +213,7 @@ fn unlike(fleet: &Fleet, text: Text) -> Section {
     let lines = if rows.is_empty() {
         Vec::new()
     } else {
-        vec!["on average, at most one in twenty machines of this list is there by chance".to_owned()]
+        vec!["on average, at most one in twenty machines is on this list by chance".to_owned()]
     };
     Section {
         title: "Measured differently from their kind".to_owned(),
@@ -241,7 +241,10 @@ pub(crate) fn movers(fleet: &Fleet, text: Text) -> Section {
         lines: if fleet.movers.rows.is_empty() {
             Vec::new()
         } else {
-            vec!["compared with a machine's report of a week ago, or with its first report if that is newer".to_owned()]
+            vec![
+                "compared with a machine's report of a week ago or, if its first report is newer, with the first report"
+                    .to_owned(),
+            ]
         },
         head: vec!["machine", "client and server", "before", "now", "requests", "cores saved"],
         closing: more(&fleet.movers),
@@ -258,6 +261,27 @@ fn silent(fleet: &Fleet, text: Text) -> Section {
         lines: Vec::new(),
         head: vec!["machine", "since"],
         closing: more(&fleet.silent),
+        is_of_effects: false,
+        rows: rows.collect(),
+    }
+}
+
+fn shared(fleet: &Fleet, text: Text) -> Section {
+    let rows = fleet.shared.rows.iter();
+    let rows = rows.map(|it| vec![text.clean(&it.host), text.clean(&it.host_id), counted(it.reports, "report")]);
+    Section {
+        title: "Machines with the same machine id".to_owned(),
+        lines: if fleet.shared.rows.is_empty() {
+            Vec::new()
+        } else {
+            vec![
+                "these machines report in turn under one number, so this page counts them as one machine; give each \
+                 copy its own id: `rm /etc/machine-id && systemd-machine-id-setup`, then restart it"
+                    .to_owned(),
+            ]
+        },
+        head: vec!["machine", "number", "in three days"],
+        closing: more(&fleet.shared),
         is_of_effects: false,
         rows: rows.collect(),
     }
@@ -289,7 +313,10 @@ pub(crate) fn hosts(hosts: &FleetList<FleetHost>, text: Text) -> Section {
     let lines = if kinds.is_empty() {
         Vec::new()
     } else {
-        vec![format!("not measured on any machine, so the cores do not include these kinds: {}", kinds.join(", "))]
+        vec![format!(
+            "no machine has measured these kinds of server, so \"cores lost\" excludes them: {}",
+            kinds.join(", ")
+        )]
     };
     let rows = hosts.rows.iter().map(|it| {
         vec![
@@ -339,8 +366,8 @@ pub(crate) fn machine(machine: &FleetMachine, text: Text) -> [Section; 2] {
         reported(machine),
     ];
     if !machine.sees_all {
-        let missing = "looptax could not inspect everything there: clients may be missing (`looptax find` on the machine \
-                       shows why)";
+        let missing = "looptax could not inspect everything on this machine, so clients may be missing; `looptax find` \
+                       on the machine shows why";
         lines.push(missing.to_owned());
     }
     [
@@ -484,7 +511,8 @@ mod tests {
         };
         assert!(lines(vec![host(&[])]).is_empty());
         let named = lines(vec![host(&["postgres", "mariadb"]), host(&["mariadb"])]);
-        assert_eq!(named, ["not measured on any machine, so the cores do not include these kinds: mariadb, postgres"]);
+        let words = "no machine has measured these kinds of server, so \"cores lost\" excludes them: mariadb, postgres";
+        assert_eq!(named, [words]);
     }
 
     #[test]

@@ -5,6 +5,7 @@ use std::fs;
 use std::time::Duration;
 
 use looptax_fleet::{Row, Value};
+use looptax_model::record::Fleet;
 use looptax_testkit::patience;
 use looptax_testkit::scratch::Scratch;
 
@@ -109,6 +110,7 @@ fn both_engines_say_the_same_of_a_fleet() {
             rows("conditions", &[]),
             rows("fell_back", &[]),
             rows("silent_hosts", &[]),
+            rows("shared_ids", &[]),
             rows("latest_findings", &["report_id", "n", "at", "client", "is_tcp", "cpu_ms_per_s"]),
         ]);
     }
@@ -156,6 +158,27 @@ fn a_clock_that_is_off_and_a_new_name_make_no_second_machine() {
         let again = engine.ask("latest_reports", &["host_id", "host"]).rows;
         let of_seven = again.iter().find(|row| row[0] == Value::Text(now.host_id.clone()));
         assert_eq!(of_seven.unwrap()[1], Value::Text("renamed".to_owned()));
+    }
+}
+
+#[test]
+fn copies_of_one_machine_are_named_and_a_renamed_machine_is_not() {
+    for engine in Engine::all() {
+        let scratch = Scratch::new();
+        // Two copies report in turn, one machine gets a new name, and one machine is ordinary.
+        let names = [(1, ["a", "b", "a", "b"]), (2, ["old", "old", "new", "new"]), (3, ["c"; 4])];
+        let reports = names.iter().flat_map(|(host, names)| {
+            names.iter().zip(1..).map(|(name, n)| Made { host: (*name).to_owned(), ..Made::new(*host, n) }.lines())
+        });
+        fs::write(scratch.file("r.jsonl"), reports.collect::<String>()).unwrap();
+        looptax(&scratch, &["fleet", "send", &engine.url, "--from", "r.jsonl"]).expect_code(0);
+        let run = looptax(&scratch, &["fleet", "report", &engine.url, "--json"]);
+        run.expect_code(0);
+        let fleet: Fleet = serde_json::from_str(&run.stdout).unwrap();
+        let shared: Vec<(&str, u64)> = fleet.shared.rows.iter().map(|it| (it.host.as_str(), it.reports)).collect();
+        assert_eq!(shared, [("a", 2), ("b", 2)]);
+        let run = looptax(&scratch, &["fleet", "report", &engine.url]);
+        assert!(run.stdout.contains("systemd-machine-id-setup"), "{}", run.stdout);
     }
 }
 
