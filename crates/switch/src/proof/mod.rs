@@ -1,10 +1,11 @@
 //! Proves whether an application uses the socket, from what the kernel and the server report after the change.
 //!
-//! `application` decides whose connections count, and `askers` collects the programs that may be the application.
-//! `counter` gets counts from the kernel, `eye` from the server, `page` requests a page of the application, and `log`
-//! reads the server's log. `watch` uses these modules to observe a connection repeatedly; `watched` describes this
-//! connection. `seen` holds the results and judges them; `let_in` knows which results show that the server admitted the
-//! application. `watches` holds the watches over all connections that move. These modules write nothing.
+//! `application` decides which processes belong to the application, and `askers` collects the programs that may be the
+//! application. `counter` gets counts from the kernel, `eye` from the server, `page` requests a page of the
+//! application, and `log` reads the server's log. `watch` uses these modules to observe a connection repeatedly;
+//! `watched` describes this connection. `seen` holds the results and judges them; `let_in` knows which results show
+//! that the server admitted the application. `watches` holds the watches over all connections that move. These modules
+//! write nothing.
 
 mod application;
 mod asked;
@@ -137,8 +138,8 @@ pub trait Proof {
     /// last reload, waits until that reload has ended.
     fn after_old_reload(&mut self, _idx: usize, _is_last: bool) {}
 
-    /// Returns evidence other than a page that everything works again.
-    fn works_again(&mut self) -> Option<&'static str> {
+    /// Returns the evidence that everything works again, if there is evidence other than a page.
+    fn works_again(&mut self) -> Option<String> {
         None
     }
 }
@@ -149,7 +150,7 @@ pub enum Judged {
     /// The switch works; the steps contain the evidence.
     Holds(Vec<SwitchStep>),
     Fails(SwitchStep),
-    /// No connection came, so nothing is known; the text describes this.
+    /// Nothing is proved; the text explains why.
     Unproved(String),
     /// looptax runs in a place from which it cannot see the result. The plan announced this.
     Unseen(String),

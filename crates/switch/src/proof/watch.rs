@@ -46,7 +46,7 @@ pub struct Watch {
     over_socket: BTreeMap<u64, Process>,
     /// The TCP connections that are open at present, each since the first look that found it open.
     pub(super) open_tcp: BTreeMap<SocketAddr, Since>,
-    /// Those of them that the server lists at present as sessions of the account.
+    /// The connections of `open_tcp` that the server lists at present as sessions of the account.
     listed_tcp: BTreeSet<SocketAddr>,
     /// The application's TCP connections, whenever they were opened.
     pub(super) own_tcp: BTreeMap<SocketAddr, String>,
@@ -56,7 +56,7 @@ pub struct Watch {
     counted: Since,
     /// The kernel's counts at the time when the server was last asked for its counts.
     asked_then: Asks,
-    /// Whether the application is only a guess, because no user of the account may read the file.
+    /// Whether the application is only a guess, because no process that uses the account may read the file.
     pub(super) is_guessed: bool,
     /// Connections to the socket that were open when counting began.
     earlier_inodes: BTreeSet<u64>,
@@ -79,8 +79,9 @@ const LOGIN_LASTS: Duration = Duration::from_secs(10);
 const BETWEEN_CALIBRATIONS: Duration = Duration::from_millis(50);
 
 impl Watch {
-    /// Takes the first look, before anything is written. The application consists of the processes in `named` and those
-    /// that use the account over TCP. If `user` is set, only processes of this user belong to the application.
+    /// Takes the first look, before anything is written. The application consists of the processes in `named` and the
+    /// processes that use the account over TCP. If `user` is set, only processes of this user belong to the
+    /// application.
     pub fn begin(of: Watched, named: &[Process], user: Option<u32>) -> Self {
         let mut application = Application::default();
         for process in named {
@@ -294,7 +295,6 @@ impl Watch {
         self.seen.is_read_by_command = by_command;
     }
 
-    /// Returns the application, as far as looptax knows it.
     pub fn application(&self) -> &Application {
         &self.application
     }
@@ -375,9 +375,9 @@ impl Watch {
         self.logs.telling_lines()
     }
 
-    /// Whether the application opened a connection over TCP since counting began.
-    pub fn is_over_tcp_again(&self) -> bool {
-        !self.seen.over_tcp.is_empty() || self.seen.n_unclear > 0
+    /// Returns the processes of the application that opened a connection over TCP since counting began.
+    pub fn over_tcp_again(&self) -> BTreeSet<&String> {
+        self.seen.over_tcp.iter().map(|it| &it.who).collect()
     }
 
     /// Whether the application has a TCP connection open at present, whenever it was opened.
@@ -385,12 +385,12 @@ impl Watch {
         self.own_tcp.keys().any(|from| self.open_tcp.contains_key(from))
     }
 
-    /// Whether each process of the application that was seen with a TCP connection has one at present.
-    pub fn is_wholly_over_tcp(&self) -> bool {
+    /// Returns the application's processes with a TCP connection, if each that was seen with one has one at present.
+    pub fn wholly_over_tcp(&self) -> BTreeSet<&String> {
         let open = self.own_tcp.iter().filter(|(from, _)| self.open_tcp.contains_key(from));
         let open: BTreeSet<&String> = open.map(|it| it.1).collect();
         let is_open = |(from, who): (&SocketAddr, &String)| !self.clients.contains_key(from) || open.contains(who);
-        !open.is_empty() && self.own_tcp.iter().all(is_open)
+        if self.own_tcp.iter().all(is_open) { open } else { BTreeSet::new() }
     }
 
     /// Returns the connections that are new since the last look, each with the process that holds it.
@@ -513,7 +513,7 @@ impl Watch {
             return;
         }
         if sighting.inode != 0 && !self.eye.sees_tcp() && self.of.is_whole {
-            // No list of the server's shows how long the connection stays open.
+            // No list of the server shows how long the connection stays open.
             self.own_tcp.insert(from, named(holder));
         }
         if self.seen.by_kernel.is_some() {
@@ -594,7 +594,7 @@ impl Watch {
     }
 }
 
-/// Returns the present connections, each with the number of its first look.
+/// Returns the present connections, each with the number of the look that first saw it.
 fn continued(before: &BTreeMap<u64, u64>, now: impl Iterator<Item = u64>, look: u64) -> BTreeMap<u64, u64> {
     now.map(|it| (it, before.get(&it).copied().unwrap_or(look))).collect()
 }

@@ -2,6 +2,7 @@
 //!
 //! Called by `carry` through [`Proof`]. The module `watch` contains a single watch.
 
+use std::collections::BTreeSet;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -11,6 +12,7 @@ use looptax_model::record::{StepCode, SwitchStep};
 
 use super::between::{Between, Followed};
 use super::counter::Counter;
+use super::words::some;
 use super::{Application, Judged, Judgement, Proof, Watch};
 use crate::journal::{MovedFrom, Step};
 use crate::step::step;
@@ -48,7 +50,7 @@ impl Watches {
         }
         let Some(counter) = &mut self.counter else { return };
         let asked = counter.look();
-        // A new watch has no part in what was counted before it began.
+        // A new watch ignores the requests that were counted before it began.
         let followed = self.followed.iter_mut().filter(|it| !it.is_new()).filter_map(Followed::watch);
         self.all.iter_mut().chain(followed).for_each(|it| it.take_asked(&asked));
     }
@@ -134,8 +136,8 @@ impl Proof for Watches {
         Some(match unproved {
             Some(why) => Judged::Unproved(why),
             None if self.has_unwatched => {
-                let words = "looptax did not follow the application into its new container: start it, then run \
-                             `looptax find`, which shows whether it uses the socket";
+                let words = "looptax did not follow the application into its new container: start the container, then \
+                             run `looptax find`, which shows whether the application uses the socket";
                 Judged::Unseen(words.to_owned())
             }
             None => Judged::Holds(steps),
@@ -172,16 +174,17 @@ impl Proof for Watches {
         self.begin_anew();
     }
 
-    fn works_again(&mut self) -> Option<&'static str> {
+    fn works_again(&mut self) -> Option<String> {
         let n_watches = self.watches().count();
         if n_watches == 0 || n_watches < self.all.len() + self.followed.len() {
-            None
-        } else if self.watches().all(Watch::is_over_tcp_again) {
-            Some("the application connects over TCP again")
-        } else if self.watches().all(Watch::is_wholly_over_tcp) {
-            Some("the application is connected over TCP as it was before")
-        } else {
-            None
+            return None;
         }
+        let said = |who: fn(&Watch) -> BTreeSet<&String>, words: &str| {
+            let each: Vec<_> = self.watches().map(who).collect();
+            let is_each = each.iter().all(|it| !it.is_empty());
+            is_each.then(|| format!("{words}: {}", some(each.into_iter().flatten().collect::<BTreeSet<_>>())))
+        };
+        said(Watch::over_tcp_again, "connected over TCP again")
+            .or_else(|| said(Watch::wholly_over_tcp, "connected over TCP as before"))
     }
 }

@@ -18,7 +18,7 @@ impl Seen {
         format!("{came} {} still has its earlier connection over TCP: restart or reload this process", who.join(", "))
     }
 
-    /// Describes the connections that came, if none of them was the application's.
+    /// Describes the connections that were seen, if they do not prove that the application moved.
     pub(super) fn words_of_nothing(&self) -> String {
         if self.is_unknown && self.has_come_itself() {
             let whose = self.whose();
@@ -105,7 +105,7 @@ impl Seen {
     }
 
     fn whose(&self) -> String {
-        if self.over_socket.is_empty() { String::new() } else { format!(" ({})", some(self.over_socket.iter())) }
+        if self.over_socket.is_empty() { String::new() } else { format!(" ({})", some(&self.over_socket)) }
     }
 
     pub(super) fn words_of_tcp(&self, still: &BTreeSet<&str>) -> String {
@@ -135,7 +135,6 @@ impl Seen {
         format!("the server refused {n} {} and accepted none over the socket", plural(n, "login"))
     }
 
-    /// Returns further facts, for a person.
     pub(super) fn notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         if !self.others.is_empty() {
@@ -166,8 +165,8 @@ impl Seen {
 }
 
 /// Lists the first three names.
-fn some<'a>(names: impl Iterator<Item = &'a String>) -> String {
-    let mut names: Vec<&str> = names.map(String::as_str).collect();
+pub(super) fn some<'a>(names: impl IntoIterator<Item = &'a String>) -> String {
+    let mut names: Vec<&str> = names.into_iter().map(String::as_str).collect();
     let more = if names.len() > 3 { " and others" } else { "" };
     names.truncate(3);
     format!("{}{more}", names.join(", "))

@@ -218,7 +218,7 @@ impl Proof for ServerSide {
         self.watches.old_files_are_back(limit);
     }
 
-    fn works_again(&mut self) -> Option<&'static str> {
+    fn works_again(&mut self) -> Option<String> {
         self.watches.works_again()
     }
 }

@@ -71,8 +71,8 @@ impl Proof for Judge {
         })
     }
 
-    fn works_again(&mut self) -> Option<&'static str> {
-        Some("it works")
+    fn works_again(&mut self) -> Option<String> {
+        Some("it works".to_owned())
     }
 }
 

@@ -95,7 +95,7 @@ fn whoever_interrupts_the_proof_has_the_old_file_back() {
     running.signal(Signal::INT);
     let run = running.wait();
     run.expect_code(130);
-    expect_back(&app, &run, &before, "connected over TCP as it was before");
+    expect_back(&app, &run, &before, "connected over TCP as before: ");
 }
 
 #[test]
