@@ -6,6 +6,7 @@ Appends a line of JSON to its log for each attempt: the time (seconds on the mon
 transport, and whether it was answered. A master process starts the workers, which read the file again as `reads` says.
 """
 
+import importlib
 import json
 import os
 import re
@@ -17,6 +18,8 @@ import time
 it = json.load(open(sys.argv[1]))
 log = os.open(it["log"], os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o666)
 workers = []
+# A worker does not load the driver itself, which takes seconds on a busy machine.
+driver = importlib.import_module({"redis": "redis", "mysql": "pymysql", "postgres": "psycopg"}[it["protocol"]])
 
 
 class Unable(Exception):
@@ -59,22 +62,16 @@ def connected(to):
                 os.kill(os.getppid(), signal.SIGKILL)
                 os._exit(1)
     if it["protocol"] == "redis":
-        import redis
-
         where = {"unix_socket_path": to} if is_socket else {"host": "127.0.0.1", "port": to}
-        link = redis.Redis(username=user, password=password, socket_timeout=3, **where)
+        link = driver.Redis(username=user, password=password, socket_timeout=3, **where)
         return link, lambda: link.incr("n"), link.close
     if it["protocol"] == "mysql":
-        import pymysql
-
         where = {"unix_socket": to} if is_socket else {"host": "127.0.0.1", "port": to}
-        link = pymysql.connect(user=user, password=password, connect_timeout=3, read_timeout=3, **where)
+        link = driver.connect(user=user, password=password, connect_timeout=3, read_timeout=3, **where)
         cursor = link.cursor()
         return link, lambda: cursor.execute("SELECT 1"), link.close
-    import psycopg
-
     where = {"host": os.path.dirname(to), "port": to.rsplit(".", 1)[1]} if is_socket else {"host": "127.0.0.1", "port": to}
-    link = psycopg.connect(user=user, password=password, dbname=it["database"], connect_timeout=3, autocommit=True, **where)
+    link = driver.connect(user=user, password=password, dbname=it["database"], connect_timeout=3, autocommit=True, **where)
     return link, lambda: link.execute("SELECT 1"), link.close
 
 
