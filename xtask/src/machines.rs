@@ -96,7 +96,7 @@ fn machine(of: &Contribution, page: &mut String) {
         let pipeline = if it.pipeline > 1 { format!(", {} in a send", it.pipeline) } else { String::new() };
         let _ = writeln!(
             page,
-            "| {} {} | {}{pipeline} | {} | {} | {} over {} | {} | {} | {} |",
+            "| {} {} | {}{pipeline} | {} | {} | {} vs {} | {} | {} | {} |",
             cell(&it.kind),
             cell(&it.version),
             cell(&it.workload),
@@ -139,7 +139,7 @@ mod tests {
         machine(&serde_json::from_str(text).unwrap(), &mut page);
         assert!(page.contains("## A ?x?(y), 2 CPUs, virtual\n\nLinux 6.1??b? (preemption: none), 2026-11."), "{page}");
         assert!(page.ends_with(
-            "| redis 7.0 | get, 16 in a send | 1 | same | tcp over unix | 10.5 [9, 12] | not known | difference |\n"
+            "| redis 7.0 | get, 16 in a send | 1 | same | tcp vs unix | 10.5 [9, 12] | not known | difference |\n"
         ));
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use crate::figures::{self, Shown};
 use crate::format::Text;
-use crate::words::row::verdict_words;
+use crate::words::row::{verdict_words, versus};
 
 /// An entry of the format `customSmallerIsBetter`.
 #[derive(Debug, Serialize)]
@@ -40,7 +40,7 @@ fn entry(record: &Record, shown: &Shown<'_>) -> Option<Entry> {
     }
     let text = Text { is_unicode: true };
     let arms = match shown.baseline {
-        Some(baseline) => format!("{} over {}", shown.arm, baseline),
+        Some(baseline) => versus(shown.arm, baseline, text),
         None => shown.arm.to_owned(),
     };
     Some(Entry {

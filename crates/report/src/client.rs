@@ -70,7 +70,7 @@ fn models(like: &ClientLike, arms: &[&str], text: Text) -> String {
     }
 }
 
-/// Returns the clause that names the real client which was imitated.
+/// Returns the clause that names the imitated real client.
 pub(crate) fn clause_like(like: &ClientLike, text: Text) -> String {
     let much = if like.differs.is_empty() { "" } else { "much " };
     format!("client waits {much}as {} does", text.clean(&like.library))

@@ -1,4 +1,4 @@
-//! Describes in one line what was measured: server, version, workload, and who started the server.
+//! Describes in one line what was measured: server, version, workload, and whether looptax started the server.
 //!
 //! Uses the names that people know; an unknown kind of server keeps its own name.
 
@@ -11,7 +11,7 @@ pub(crate) fn heading_for(target: &Target, workload: &Workload, text: Text) -> S
     let name = match workload.name.as_str() {
         "command" => "whole command".to_owned(),
         // For these kinds of server, the workload `ping` does not send PING, but requests a missing key.
-        "ping" if has_keys(&target.kind) => "get of a key that is not there".to_owned(),
+        "ping" if has_keys(&target.kind) => "get of a missing key".to_owned(),
         name => text.clean(&name.replace('-', " ")),
     };
     if target.kind == "application" {

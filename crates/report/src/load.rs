@@ -19,7 +19,7 @@ pub(crate) fn cell(load: &Load, text: Text) -> Option<String> {
     })
 }
 
-/// Returns text for a sentence: "at 52.0K/s (40 % of what the slower arm served, poisson gaps)".
+/// Returns text for a sentence: "at 52.0K/s (40 % of what the slower arm can serve, poisson gaps)".
 pub(crate) fn clause(load: &Load, text: Text) -> Option<String> {
     if let Some(think_us) = load.think_us {
         let pause = text.micros(think_us);

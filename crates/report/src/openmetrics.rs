@@ -115,7 +115,7 @@ fn write_gauge<'a>(
 /// Writes a line for each verdict, so that an alert can query the verdict by its name.
 fn write_verdicts(record: &Record, text: &mut String) {
     const NAME: &str = "looptax_verdict";
-    let _ = writeln!(text, "# HELP {NAME} Result of a comparison, by its label.");
+    let _ = writeln!(text, "# HELP {NAME} The label `verdict` has the verdict of a comparison; the value is always 1.");
     let _ = writeln!(text, "# TYPE {NAME} gauge");
     for comparison in &record.comparisons {
         for tax in &comparison.tax {
@@ -164,7 +164,7 @@ fn of_comparison(comparison: &Comparison) -> String {
     )
 }
 
-/// Returns the value of a label: cleaned, and with the format's three escapes.
+/// Returns the value of a label: cleaned, with its backslashes and quotes escaped.
 pub(crate) fn escaped(foreign: &str) -> String {
     let clean = Text { is_unicode: true }.clean(foreign);
     clean.replace('\\', "\\\\").replace('"', "\\\"")

@@ -37,12 +37,12 @@ struct Family {
 const FAMILIES: [Family; 5] = [
     Family {
         name: "connections",
-        help: "Connections of programs of this machine to its servers.",
+        help: "Connections from programs on this machine to servers on this machine.",
         pick: |it| Some(it.connections),
     },
     Family {
         name: "requests_per_second",
-        help: "Requests; if the kernel did not count them, TCP segments with data.",
+        help: "Requests; if the kernel did not count requests, TCP segments with data.",
         pick: |it| it.requests_per_s,
     },
     Family {
@@ -100,7 +100,7 @@ pub fn found_openmetrics(found: &Found) -> String {
         *servers.entry(&server.kind).or_default() += 1;
     }
     let servers = servers.into_iter().map(|(kind, n)| (format!("{{server=\"{}\"}}", escaped(kind)), as_f64(n)));
-    gauge("servers", "Servers that run.", servers, &mut text);
+    gauge("servers", "Number of running servers.", servers, &mut text);
     for family in &FAMILIES {
         let known = { pairs.iter() }.filter_map(|(pair, sum)| Some((labels(pair), (family.pick)(sum)?)));
         gauge(family.name, family.help, known, &mut text);

@@ -15,10 +15,10 @@ use crate::openmetrics_found::{write_gauge, write_head};
 
 /// Maximum number of combinations of client, server and transport with separate lines: the busiest ones.
 const MOST_HOPS: usize = 50;
-/// Maximum number of separate counters: the first ones are kept, because a counter must not disappear again. All others
-/// are added up.
+/// Maximum number of separate counters: the first counters are kept, because a counter must not disappear again. All
+/// others are added up.
 const MOST_SERIES: usize = 200;
-/// The buckets of times begin at 64 ns times these powers of two: from 8.2 µs to 1.07 s.
+/// The upper limits of the buckets of times are 64 ns times these powers of two: from 8.2 µs to 1.07 s.
 const OCTAVES: std::ops::RangeInclusive<u32> = 7..=24;
 
 struct Family {

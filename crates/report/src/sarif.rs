@@ -11,7 +11,6 @@ use serde_json::{Value, json};
 const SCHEMA: &str = "https://json.schemastore.org/sarif-2.1.0.json";
 const ROOT: &str = "%SRCROOT%";
 
-/// The contents of a SARIF log.
 #[derive(Debug, Clone, Copy)]
 pub struct SarifLog<'a> {
     /// The folder to which paths are relative, as a URI that ends with a slash.
@@ -24,7 +23,6 @@ pub struct SarifLog<'a> {
     pub home: &'a str,
 }
 
-/// Returns the log as JSON.
 pub fn sarif(log: &SarifLog<'_>) -> Value {
     let told = || log.files.iter().flat_map(|file| file.findings.iter().map(move |it| (file, it)));
     let mut codes: Vec<PointCode> = Vec::new();

@@ -118,7 +118,7 @@ impl Disk {
 /// Expects that the printed result contains a table.
 #[track_caller]
 fn check_printed(run: &Finished) {
-    if !run.stdout.contains("tax (tcp over unix)") {
+    if !run.stdout.contains("tax (tcp vs unix)") {
         run.fail("the result is not printed");
     }
 }

@@ -185,7 +185,7 @@ fn the_book_s_consumer_prints_the_verdict() {
     let text = fs::read_to_string(scratch.file("s.jsonl")).unwrap();
     let record: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     let verdict = record["comparisons"][0]["tax"][0]["verdict"].as_str().unwrap();
-    let is_it = |line: &&str| line.contains("tcp over unix") && line.contains(verdict);
+    let is_it = |line: &&str| line.contains("tcp vs unix") && line.contains(verdict);
     assert_eq!(run.stdout.lines().filter(is_it).count(), 1, "{}", run.stdout);
     // Lines and fields of later versions are not errors.
     let later = text.replace(r#""version":1"#, r#""version":1,"later":[1]"#) + "{\"version\":1,\"type\":\"later\"}\n";

@@ -51,7 +51,7 @@ fn check(kind: Kind, options: &[&str]) {
         .run();
     run.expect_code(0);
     check_proved(&saved(&scratch), &["unix", "tcp", "redirect"]);
-    assert!(run.stdout.contains("redirect over unix"), "{}", run.stdout);
+    assert!(run.stdout.contains("redirect vs unix"), "{}", run.stdout);
     scratch.check_nothing_left();
 }
 
@@ -136,7 +136,7 @@ fn endless<'a>(scratch: &'a Scratch, server: &Server, workload: &str) -> Running
     until_ended(run)
 }
 
-/// Starts such a run on the echo server.
+/// Starts a run of tcp and redirect on the echo server that goes on until it is ended.
 fn endless_echo<'a>(scratch: &'a Scratch, options: &[&str]) -> Running<'a> {
     let run = compare(scratch).args(["echo", "--placement", "same"]);
     until_ended(run.args(options))
@@ -226,13 +226,13 @@ fn only_the_arms_own_threads_are_filtered() {
     let mut run = endless_echo(&scratch, &["-c", "2", "--workload", "connect"]);
     let (_, before) = filters(Path::new("/proc/self")).unwrap();
     let tasks = format!("/proc/{}/task", run.pid());
-    // The arm's threads are the one that starts the others, and two clients. Clients end and start again between
-    // epochs.
+    // The redirect arm has three threads: one that starts the others, and two clients. The clients end and start again
+    // between epochs.
     let threads = run.wait_for("two clients of each arm", || {
         let tasks = fs::read_dir(&tasks).ok()?;
         let tasks = tasks.filter_map(|task| filters(&task.ok()?.path()));
         let (own, others): (Vec<_>, Vec<_>) = tasks.partition(|(name, _)| name == "redirect");
-        // The other threads are the first one, the one for signals, and two clients.
+        // The other four threads: the process's first thread, the thread for signals, and two clients.
         (own.len() == 3 && others.len() == 4).then_some([own, others])
     });
     run.signal(Signal::INT);

@@ -18,7 +18,6 @@ pub(super) static SCRIPT: LazyLock<String> = LazyLock::new(|| {
         .expect("the build script compressed a valid text");
     script
 });
-/// The page's style sheet.
 pub(super) const STYLE: &str = include_str!("../../assets/page.css");
 /// The licence notices of the packages in the script.
 pub(super) const NOTICES: &str = include_str!("../../assets/LICENSES.txt");

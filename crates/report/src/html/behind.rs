@@ -8,7 +8,7 @@ use super::series::{Point, Series};
 use super::shown::{Detail, EpochShown, PercentileShown};
 use super::tail::{self, Added, ArmTail, IN_TABLE};
 use super::unit::Unit;
-use crate::words::row::{is_usable, pair};
+use crate::words::row::{is_usable, versus};
 
 /// Writes the figures of one series, with a row for each place on the axis.
 pub(super) fn series(title: &str, axis: &'static str, series: &Series, out: &mut Markup) {
@@ -83,7 +83,7 @@ fn micros_interval(point: &PercentileShown) -> String {
 pub(super) fn added(added: &[Added], out: &mut Markup) {
     out.folded("Table", |out| {
         for it in added {
-            let title = format!("Time that {} adds over {}", it.arm, it.baseline);
+            let title = format!("Time that {} adds, compared with {}", it.arm, it.baseline);
             out.table(&title, |out| {
                 out.head(&["percentile", "all requests together", "judged epoch by epoch"]).open("tbody", &[]);
                 for pct in IN_TABLE {
@@ -109,7 +109,7 @@ pub(super) fn bill(title: &str, bills: &Bills, comparison: &Comparison, out: &mu
         out.table(title, |out| {
             let names = bills.arms.iter().map(|it| TEXT.clean(&comparison.arms[it.arm_idx].name));
             let mut head = vec!["per request".to_owned()];
-            head.extend(names.chain(taxes().map(|tax| pair(tax, TEXT))));
+            head.extend(names.chain(taxes().map(|tax| versus(&tax.arm, &tax.baseline, TEXT))));
             out.head(&head).open("tbody", &[]);
             for (part_idx, part) in PARTS.iter().enumerate() {
                 let mut cells = vec![(*part).to_owned()];

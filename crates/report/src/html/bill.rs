@@ -34,7 +34,6 @@ pub(super) struct Bills {
 }
 
 impl Bills {
-    /// Formats a part or a sum.
     pub(super) fn shown(&self, value: f64) -> String {
         format!("{value:.*}\u{a0}{}", self.decimals, self.unit)
     }

@@ -13,7 +13,7 @@ use super::series::{self, Sweep};
 use super::shown::{Detail, Shown};
 use super::tail;
 use super::why;
-use crate::words::row::pair;
+use crate::words::row::versus;
 use crate::words::{GroupStory, sentence};
 
 /// Writes figures, and numbers them for the script.
@@ -68,7 +68,7 @@ impl<'a> Charts<'a> {
         self.n_sweeps += 1;
         out.open("div", &[("class", "grid sweeps")]);
         for (part, series) in sweep.series.iter().enumerate() {
-            let title = format!("{} over {}", series.name, sweep.axis);
+            let title = format!("{} by {}", series.name, sweep.axis);
             let about = Figure {
                 kind: "sweep",
                 idx,
@@ -202,7 +202,7 @@ fn bill_figure(idx: usize, comparison: &Comparison, out: &mut Markup) {
 
 fn epochs_figure([idx, part]: [usize; 2], tax: &Tax, comparison: &Comparison, detail: &Detail, out: &mut Markup) {
     let epochs = epochs_of(detail, part);
-    let title = format!("The tax of every epoch, {}", pair(tax, TEXT));
+    let title = format!("The tax of every epoch, {}", versus(&tax.arm, &tax.baseline, TEXT));
     if epochs.iter().all(|it| it.effect_pct.is_none()) {
         return absent(&title, "the record holds no whole epochs", out);
     }

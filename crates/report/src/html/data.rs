@@ -22,7 +22,7 @@ use super::shown::{ChainsShown, Detail, EpochShown, Shown};
 use super::tail;
 use super::unit::Unit;
 use super::why;
-use crate::words::row::{judged, pair, tax_words};
+use crate::words::row::{judged, tax_words, versus};
 use crate::words::why as words;
 use crate::words::{GroupStory, Tone, sentence};
 
@@ -74,7 +74,7 @@ pub(super) fn packed(record: &Record) -> Option<String> {
     Some(gzip.finish().ok()?.out.into_inner())
 }
 
-/// A writer that accepts at most `n` bytes.
+/// A writer that accepts at most `n_left` more bytes.
 struct Limited<'e> {
     out: EncoderStringWriter<'e, GeneralPurpose, String>,
     n_left: usize,
@@ -102,7 +102,7 @@ fn overview(record: &Record, group: &GroupStory) -> Overview {
             let place = sentence::place(comparison, TEXT);
             let known = tax.throughput_pct.known().filter(|_| tax.has_size());
             VerdictDrawn {
-                label: if is_alone { place } else { format!("{place}: {}", pair(tax, TEXT)) },
+                label: if is_alone { place } else { format!("{place}: {}", versus(&tax.arm, &tax.baseline, TEXT)) },
                 tax: known.map(|pct| figure(pct, tax_words(tax, TEXT).unwrap_or_default())),
                 micros: words.micros,
                 verdict: words.verdict,

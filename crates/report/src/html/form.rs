@@ -14,7 +14,7 @@ pub(super) struct Drawn {
     pub(super) hdr: String,
 }
 
-/// The verdicts of a group, and the largest tax that is too small to report.
+/// The verdicts of a group, and the largest tax that is too small to matter, in percent.
 #[derive(Debug, Serialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct Overview {
@@ -22,7 +22,6 @@ pub(super) struct Overview {
     pub(super) verdicts: Vec<VerdictDrawn>,
 }
 
-/// A verdict as the page draws it.
 #[derive(Debug, Serialize)]
 pub(super) struct VerdictDrawn {
     pub(super) label: String,
@@ -134,7 +133,6 @@ pub(super) struct BillDrawn {
     pub(super) parts: Vec<BillPart>,
 }
 
-/// A part of an arm's bill.
 #[derive(Debug, Serialize)]
 pub(super) struct BillPart {
     pub(super) arm: String,

@@ -12,7 +12,6 @@ pub(super) const TEXT: Text = Text { is_unicode: true };
 /// An attribute and its value; an empty value means that the attribute is written without a value.
 pub(super) type Attribute<'a> = (&'static str, &'a str);
 
-/// A piece of a page.
 #[derive(Debug, Default)]
 pub(super) struct Markup {
     out: String,
@@ -125,7 +124,6 @@ impl Markup {
         self
     }
 
-    /// Returns the whole markup as one text.
     pub(super) fn finish(self) -> String {
         self.out
     }

@@ -5,7 +5,7 @@ use looptax_model::record::{Arm, Comparison, Record, Tax, Tested};
 
 use super::markup::{Markup, TEXT};
 use crate::heading;
-use crate::words::row::pair;
+use crate::words::row::versus;
 use crate::words::sentence;
 
 const SLICES: &str = "One arm ran at a time, in short slices whose order was decided by coin flips. An epoch is \
@@ -169,7 +169,11 @@ fn diagnostics_row(comparison: &Comparison, tax: &Tax) -> [String; 11] {
     let both = |it: Option<[f64; 2]>| it.map_or_else(|| "n/a".to_owned(), |[one, two]| format!("{one:.2} / {two:.2}"));
     let is_alone = comparison.tax.len() < 2;
     [
-        if is_alone { name(comparison) } else { format!("{}, {}", name(comparison), pair(tax, TEXT)) },
+        if is_alone {
+            name(comparison)
+        } else {
+            format!("{}, {}", name(comparison), versus(&tax.arm, &tax.baseline, TEXT))
+        },
         share(found.steal_pct),
         share(found.foreign_pct),
         p(found.order_effect),

@@ -131,7 +131,7 @@ fn section(idx: usize, shown: &Shown, out: &mut Markup) {
         "p",
         &[("class", "about")],
         "This page shows what a local client loses through its transport to the database. A tax above zero is the \
-         loss of an arm compared with the baseline; the baseline is the name after \"over\". Brackets contain an \
+         loss of an arm compared with the baseline; the baseline is the name after \"vs\". Brackets contain an \
          interval of 95 % or more.",
     );
     let mut charts = charts::Charts::new(shown, idx);

@@ -84,7 +84,7 @@ fn section(measured: &ReproductionPart, part: &PartStory, out: &mut Markup) {
             details(claim, &sentences, out);
         }
     });
-    out.folded("Commands that repeat it", |out| {
+    out.folded("Commands that repeat the measurements", |out| {
         for command in &part.commands {
             out.element("p", &[], &format!("{} (run {})", command.what, command.run));
             out.element("pre", &[("tabindex", "0")], &command.line);

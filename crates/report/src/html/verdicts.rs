@@ -11,7 +11,7 @@ use crate::words::answer::Answer;
 use crate::words::command::{CommandRow, CommandTable};
 use crate::words::hot::HotTable;
 use crate::words::remedies::RemediesStory;
-use crate::words::row::{judged, pair};
+use crate::words::row::{judged, versus};
 use crate::words::small_table::SmallTable;
 use crate::words::table::{Row, Table, Tail};
 use crate::words::{Body, GroupStory, RunWords, ServerStory, sentence};
@@ -110,7 +110,6 @@ pub(super) fn server(record: &Record, server: &ServerStory, charts: &mut Charts,
     out.close("section");
 }
 
-/// Writes the remedies, if the record has any.
 pub(super) fn remedies(all: &[RemediesStory], out: &mut Markup) {
     for remedies in all {
         out.open("section", &[("class", "server")]);
@@ -144,7 +143,7 @@ fn card(sentence: &str, comparison: &Comparison, tax: &looptax_model::record::Ta
     let words = judged(tax, comparison, TEXT);
     let class = format!("card {}", tone_word(words.tone));
     out.open("article", &[("class", &class)]);
-    let place = format!("{} · {}", sentence::place(comparison, TEXT), pair(tax, TEXT));
+    let place = format!("{} · {}", sentence::place(comparison, TEXT), versus(&tax.arm, &tax.baseline, TEXT));
     out.element("p", &[("class", "place")], &place);
     out.open("p", &[("class", "figure")]);
     // The interval is part of the figure's text, and is shown next to the value in a smaller size.

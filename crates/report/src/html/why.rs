@@ -6,6 +6,7 @@ use super::figure::{Figure, absent, figure};
 use super::markup::{Markup, TEXT};
 use super::shown::{ChainsShown, Detail};
 use crate::format::Text;
+use crate::words::row::versus;
 use crate::words::why as words;
 
 /// Writes the results of sampling for a comparison; nothing if the comparison was not sampled.
@@ -13,14 +14,14 @@ pub(super) fn write(idx: usize, comparison: &Comparison, detail: &Detail, out: &
     for (part, why) in comparison.why.iter().enumerate() {
         let arms = arms(comparison, why);
         let [base, other] = &arms;
-        let title = format!("CPU time of a request by layer, {other} over {base}");
+        let title = format!("CPU time of a request by layer, {}", versus(other, base, TEXT));
         out.open("section", &[("class", "why")]);
         out.element("h5", &[], &title);
         let checks = why.sum.iter().chain(words::without_sampler(why));
         let rows = words::shown_layers(why).chain(checks.filter(|_| why.sampling.sees_kernel));
         table([title.as_str(), "layer"], &arms, rows, micros, out);
         if words::shown_counts(why).next().is_some() {
-            let title = format!("Counted per request, {other} over {base}");
+            let title = format!("Counted per request, {}", versus(other, base, TEXT));
             table([title.as_str(), "per request"], &arms, words::shown_counts(why), count, out);
         }
         layers(idx, part, &arms, why, out);
@@ -121,7 +122,7 @@ fn chains(
     (why, chains): (&Why, Option<&Result<ChainsShown, String>>),
     out: &mut Markup,
 ) {
-    let title = format!("Flame graph of a request, {other} over {base}");
+    let title = format!("Flame graph of a request, {}", versus(other, base, TEXT));
     let has_frames = |it: &ChainsShown| it.frames.len() > 1;
     match chains {
         Some(Err(error)) => return absent(&title, &TEXT.clean(error), out),

@@ -11,7 +11,6 @@ const SHOWN_EPOCHS: usize = 8;
 const LEVELS: [&str; 9] = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const ASCII_LEVELS: [&str; 9] = [" ", "_", "_", ".", "-", "-", "=", "=", "#"];
 
-/// Draws the table of a pair of arms.
 pub(super) fn draw(pair: &Pair, unit: Unit, rows: &mut Rows<'_>) {
     let text = rows.style.text();
     rows.words(&format!("{}: {}", text.clean(&pair.name), progress(pair)));

@@ -47,15 +47,13 @@ pub struct Pair {
     pub name: String,
     pub arms: [ArmView; 2],
     pub is_warming_up: bool,
-    /// The number of finished epochs; see `n_epochs_at_most`.
+    /// The number of finished epochs.
     pub n_epochs: usize,
-    /// The maximum number of epochs.
     pub n_epochs_at_most: usize,
     /// The number of epochs at the next interim analysis; `None` if there will be no further one.
     pub next_look: Option<usize>,
     /// The tax so far, in percent, without the corrections that a verdict makes.
     pub tax_pct: Option<Estimate>,
-    /// The tax of each epoch in percent.
     pub taxes_pct: Vec<f64>,
 }
 

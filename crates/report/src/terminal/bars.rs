@@ -22,7 +22,7 @@ pub(super) fn write(sweep: &Sweep, lines: &mut Lines) {
     let rates = arms().map(|(_, it)| width(&rate(*it))).max().unwrap_or(0);
     let columns = (lines.style.width - INDENT - numbers - names - rates - 3 * GAP).min(LONGEST);
     let (is_unicode, indent, gap) = (lines.style.unicode, " ".repeat(INDENT), " ".repeat(GAP));
-    lines.heading(INDENT, "throughput over connections");
+    lines.heading(INDENT, "throughput by number of connections");
     for point in &sweep.points {
         for (idx, (name, per_s)) in point.arms.iter().enumerate() {
             let connections = if idx == 0 { point.connections.to_string() } else { String::new() };

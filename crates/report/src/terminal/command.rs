@@ -50,7 +50,7 @@ pub(super) fn write(table: &CommandTable, lines: &mut Lines) {
 /// Writes one block per figure, for narrow terminals.
 fn write_stacked(names: &[String], header: &str, rows: &[CommandRow], lines: &mut Lines) {
     // If the header names two arms, the figure is the tax; otherwise the header names the figure.
-    let tax = if header.contains(" over ") { "tax" } else { header };
+    let tax = if header.contains(" vs ") { "tax" } else { header };
     let label = names.iter().map(|name| width(name)).max().unwrap_or(0).max(width(tax)) + 2;
     for row in rows {
         lines.wrapped(2, row.label);

@@ -7,6 +7,7 @@ use super::history::run_name;
 use super::lines::Lines;
 use super::style::{LEAST_WIDTH, Style};
 use crate::format::{Text, rate};
+use crate::words::row::versus;
 use crate::words::why::signed_micros;
 
 pub(super) const HEADER: [&str; 5] = ["", "A", "B", "change", "in words"];
@@ -112,7 +113,7 @@ fn tax_row(tax: &DiffTax, text: Text) -> Vec<String> {
         Figure::Missing(missing) => text.clean(&missing.na),
     };
     vec![
-        text.clean(&format!("tax of {} over {}", tax.arm, tax.baseline)),
+        format!("tax ({})", versus(&tax.arm, &tax.baseline, text)),
         percent(&tax.before_pct),
         percent(&tax.after_pct),
         known(&tax.change_points, |points| format!("{:+.1} points {}", points.value, ends(points, text))),

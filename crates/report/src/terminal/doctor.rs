@@ -90,7 +90,8 @@ fn inject(check: &InjectCheck, delay: &InjectedDelay) -> String {
         .map_or_else(|| "missing".to_owned(), |run| format!("{} for {:.1} %", interval(&run.tax_pct), run.truth_pct));
     format!(
         "{} with a delay of {:.0} ns ({:.0} % of a request), client and server scheduled alternately: {} of {} \
-         intervals contain the delay; at least {} must contain it. The last interval is {last}, typically ±{} points",
+         intervals contain the delay; at least {} must contain it. The last interval is {last}; a typical interval is \
+         ±{} points",
         check.arm,
         delay.delay_ns,
         delay.part_pct,

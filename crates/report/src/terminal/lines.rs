@@ -51,7 +51,6 @@ impl Lines {
         self.text.push('\n');
     }
 
-    /// Adds an empty line.
     pub(super) fn blank(&mut self) {
         self.text.push('\n');
     }
@@ -151,7 +150,6 @@ impl Lines {
         }
     }
 
-    /// Returns all lines as one text.
     pub(super) fn finish(self) -> String {
         self.text
     }

@@ -189,7 +189,7 @@ fn here(server: &FoundServer, text: Text) -> String {
     format!("{}{} ({})", shown(&server.program, text), known.unwrap_or_default(), places.join(", "))
 }
 
-/// Returns `127.0.0.1:3306 (mysql or mariadb by its port, of user mysql)`; `None` if there is no evidence of a
+/// Returns `127.0.0.1:3306 (mysql or mariadb by its usual place, of user mysql)`; `None` if there is no evidence of a
 /// database.
 fn unseen(listener: &FoundListener, text: Text) -> Option<String> {
     let likely = listener.likely.as_ref()?;
@@ -364,7 +364,7 @@ fn row_words(comparison: &Comparison, tax: &Tax, text: Text) -> (String, Paint) 
             (format!("{us}{verdict}: {fewer}"), Paint::Good)
         }
         _ if fewer.is_empty() => (format!("{us}{verdict}"), Paint::Unsure),
-        // The interval is of the rate, about which nothing is known; the words about the CPU time come after it.
+        // The interval is about the rate, which decides nothing; the words about CPU time come after the interval.
         _ if let Some((first, more)) = verdict.split_once("; ") => {
             (format!("{us}{first}: {fewer} fewer requests per second; {more}"), Paint::Unsure)
         }
@@ -442,8 +442,8 @@ fn opening_words(it: &AtRate) -> String {
     let kind = it.kind.as_deref().unwrap_or("KIND");
     let rate = rate(it.opened_per_s);
     format!(
-        "this share covers only the requests; {} new connections/s cost more: measure their cost with looptax \
-         compare private:{kind} --workload connect",
+        "this share covers only the requests; the {} new connections/s cost more than the requests: looptax compare \
+         private:{kind} --workload connect measures this cost",
         rate.trim_end_matches("/s")
     )
 }

@@ -171,7 +171,6 @@ fn write_group(group: &GroupStory, is_verbose: bool, lines: &mut Lines) {
     }
 }
 
-/// Writes the part about the whole run.
 fn write_run(run: &RunWords, is_verbose: bool, lines: &mut Lines) {
     for line in &run.verdicts {
         lines.wrapped(0, line);

@@ -57,7 +57,7 @@ fn write_part(part: &PartStory, lines: &mut Lines) {
         lines.item(2, line);
     }
     for command in &part.commands {
-        lines.item(2, &format!("again: {} (run {})", command.what, command.run));
+        lines.item(2, &format!("to repeat: {} (run {})", command.what, command.run));
         lines.verbatim(&format!("    {}", command.line));
     }
     lines.blank();

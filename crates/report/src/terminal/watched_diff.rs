@@ -12,7 +12,7 @@ use crate::format::{Text, fixed, rate};
 const NOT_PAIRED: &str = "the two counts were made one after the other, so a change between the counts includes all \
     other changes of the machine and its load; the interval does not cover these other changes";
 const BUCKETS: &str = "p50, p99: half of the requests, or 99 %, took less than this; looptax counts times in \
-    classes up to 6 % wide, which the intervals allow for";
+    histogram buckets up to 6 % wide, and the intervals include this inaccuracy";
 
 /// Returns the text of `looptax diff` for two saved snapshots. Ends with a line break.
 pub fn watched_diff(diff: &WatchedDiff, style: Style) -> String {

@@ -63,8 +63,8 @@ fn part(step: &BillStep, text: Text) -> String {
         ("bridge", "tcp") => "container bridge on tcp",
         ("nat", "bridge") => "address translation on bridge",
         ("proxy", "bridge") => "port proxy on bridge",
-        ("redirect", "unix") => "moved there by looptax run",
-        ("abstract", "unix") => "an abstract name",
+        ("redirect", "unix") => "move to the socket by looptax run",
+        ("abstract", "unix") => "abstract name of the socket",
         (arm, over) => return format!("{} on {}", text.clean(arm), text.clean(over)),
     };
     words.to_owned()
@@ -76,7 +76,7 @@ fn beside(bill: &Bill) -> &'static str {
     let is_alone = |step: &BillStep| (step.arm.as_str(), step.over.as_str()) == ("unix+tcp", "unix+unix");
     let has_sum = bill.steps.iter().any(|step| step.arm == "tcp+tcp");
     if has_sum && bill.steps.iter().any(is_alone) {
-        "; the separate row of the hop from the pooler to the server is not part of the sum"
+        "; the row \"loopback TCP only between the pooler and the server\" is not part of the sum"
     } else {
         ""
     }

@@ -4,7 +4,7 @@
 
 use looptax_model::record::{Arm, CommandLine, Commands, Comparison, Estimate, Figure, Tax};
 
-use super::row::{is_usable, tax_words, tone, verdict_words};
+use super::row::{is_usable, tax_words, tone, verdict_words, versus};
 use super::tone::Tone;
 use crate::format::{Text, counted, run_time};
 
@@ -32,7 +32,7 @@ pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
     let names: Vec<String> = names.collect();
     let table = |tax: &Tax| CommandTable {
         arms: names.clone(),
-        tax_header: format!("tax ({} over {})", text.clean(&tax.arm), text.clean(&tax.baseline)),
+        tax_header: format!("tax ({})", versus(&tax.arm, &tax.baseline, text)),
         rows: rows(comparison, tax, text),
     };
     comparison.tax.iter().map(table).collect()

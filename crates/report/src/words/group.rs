@@ -95,10 +95,8 @@ impl Group<'_> {
         }
         rows.sort_by_key(|(key, _)| *key);
         let rows: Vec<Row> = rows.into_iter().map(|(_, row)| row).collect();
-        let tax_header = pair.map_or_else(
-            || "tax".to_owned(),
-            |(arm, baseline)| format!("tax ({} over {})", text.clean(arm), text.clean(baseline)),
-        );
+        let tax_header = pair
+            .map_or_else(|| "tax".to_owned(), |(arm, baseline)| format!("tax ({})", row::versus(arm, baseline, text)));
         let arms = arms.iter().map(|name| text.clean(name)).collect();
         Table { arms, tax_header, rows }
     }

@@ -50,5 +50,5 @@ fn what_was_seen(look: &Look) -> String {
         return "these rates were seen".to_owned();
     }
     // The cause of the change is not named: a glimpse reads neither the cores nor the work of other processes.
-    format!("the rate moved by {}", times(moved))
+    format!("the rate varied by {}", times(moved))
 }

@@ -105,7 +105,6 @@ pub(crate) struct CommandStory {
     pub(crate) tables: Vec<CommandTable>,
 }
 
-/// Returns the whole text about `record`.
 pub(crate) fn story_for(record: &Record, text: Text) -> Story {
     let mut servers: Vec<ServerStory> = Vec::new();
     let mut groups = group::group_comparisons(record).into_iter().peekable();

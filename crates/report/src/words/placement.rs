@@ -65,7 +65,7 @@ fn rates(group: &Group) -> Vec<Rate> {
     let seen = group.looks.iter().filter_map(|look| {
         let is_baseline = |arm: &&LookArm| Some(arm.name.as_str()) == baseline;
         let arm = look.arms.iter().find(is_baseline).or(look.arms.first())?;
-        // If there were no replies for a while, the range is due to this and not to the placement.
+        // If no reply arrived for a while, the pause explains the range, not the placement.
         if arm.rate_100ms_per_s.min <= 0.0 {
             return None;
         }

@@ -11,6 +11,7 @@ use looptax_model::record::{
 };
 
 use super::Tone;
+use super::row::versus;
 use crate::format::{GLUE, Text, amount, rate};
 
 /// The word before a further difference between the published run and the measured run, if this difference may also be
@@ -22,7 +23,7 @@ const NOTE: &str = "note";
 /// Column titles of the table of claims.
 pub(crate) const CLAIM_HEAD: [&str; 5] = ["", "arms", "published", "measured here", "verdict"];
 /// Column titles of the table of a sweep.
-const POINT_HEAD: [&str; 4] = ["connections", "unix", "tcp", "tax (tcp over unix)"];
+const POINT_HEAD: [&str; 4] = ["connections", "unix", "tcp", "tax (tcp vs unix)"];
 /// Column titles of the table of a profile.
 const HOT_HEAD: [&str; 2] = ["connections", "where the server spends its time"];
 /// Column titles of the table of attempts.
@@ -52,7 +53,7 @@ impl PartStory {
     /// Returns the tables below the claims, each with its caption, column titles and rows. Leaves out empty tables.
     pub(crate) fn tables(&self) -> impl Iterator<Item = (&'static str, &'static [&'static str], &[Vec<String>])> {
         let all: [(_, &'static [&'static str], &[Vec<String>]); 3] = [
-            ("Throughput over connections", &POINT_HEAD, &self.points),
+            ("Throughput by number of connections", &POINT_HEAD, &self.points),
             ("Where the server spends its time", &HOT_HEAD, &self.hottest),
             ("Attempts", &TRIAL_HEAD, &self.trials),
         ];
@@ -196,7 +197,7 @@ fn claim(row: &ReproductionRow, text: Text) -> ClaimStory {
     ClaimStory {
         cells: [
             text.clean(&row.what),
-            text.clean(&format!("{} over {}", row.arms[1], row.arms[0])),
+            versus(&row.arms[1], &row.arms[0], text),
             shown,
             measured(row.unit, &row.measured, text),
             verdict.to_owned(),

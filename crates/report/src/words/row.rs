@@ -14,8 +14,8 @@ use crate::load;
 /// shorter.
 const CHOSEN_SLICE_MS: f64 = 200.0;
 
-/// Returns one row per verdict, or a single row without a verdict if the comparison was broken off before there was
-/// any.
+/// Returns one row per verdict, or a single row without a verdict if the comparison was broken off before its first
+/// verdict.
 pub(crate) fn row_for(comparison: &Comparison, arms: &[&str], is_pair_known: bool, text: Text) -> Vec<Row> {
     let tails: Vec<Tail> = match comparison.tax.as_slice() {
         [] => vec![Tail::Open("stopped before there was a verdict".to_owned())],
@@ -139,15 +139,19 @@ pub(crate) fn tax_words(tax: &Tax, text: Text) -> Option<String> {
     }
 }
 
-/// Returns `tcp over unix`.
-pub(crate) fn pair(tax: &Tax, text: Text) -> String {
-    format!("{} over {}", text.clean(&tax.arm), text.clean(&tax.baseline))
+/// Returns `tcp vs unix`: the name of an arm and of the arm that it is compared with.
+pub(crate) fn versus(arm: &str, baseline: &str, text: Text) -> String {
+    format!("{} vs {}", text.clean(arm), text.clean(baseline))
 }
 
 fn tail(tax: &Tax, comparison: &Comparison, is_pair_known: bool, text: Text) -> Tail {
     let judged = judged(tax, comparison, text);
     Tail::Judged {
-        tax: if is_pair_known { judged.tax } else { format!("{}  {}", pair(tax, text), judged.tax) },
+        tax: if is_pair_known {
+            judged.tax
+        } else {
+            format!("{}  {}", versus(&tax.arm, &tax.baseline, text), judged.tax)
+        },
         micros: judged.micros,
         verdict: judged.verdict,
         tone: judged.tone,
@@ -202,7 +206,7 @@ fn cpu_times(comparison: &Comparison, arms: &[&str], text: Text) -> String {
     };
     let added = comparison.tax.iter().filter(|tax| is_usable(tax)).filter_map(|tax| {
         let us = text.signed_micros_interval(tax.cpu_us.both.known()?);
-        Some(if comparison.tax.len() == 1 { us } else { format!("{} {us}", pair(tax, text)) })
+        Some(if comparison.tax.len() == 1 { us } else { format!("{} {us}", versus(&tax.arm, &tax.baseline, text)) })
     });
     let (of_arms, added) = (arms.iter().filter_map(of_arm).collect::<Vec<_>>(), added.collect::<Vec<_>>());
     let known = [of_arms, added].map(|it| it.join(", "));

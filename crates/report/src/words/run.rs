@@ -18,7 +18,6 @@ pub(crate) struct RunWords {
     pub(crate) interrupted: Option<&'static str>,
 }
 
-/// Returns the texts about the whole run.
 pub(crate) fn run_words(record: &Record, text: Text) -> RunWords {
     let verdicts = match &record.storms {
         Some(found) => vec![storms::verdict(found, text), storms::next(found, text)],
@@ -64,8 +63,8 @@ fn how_many(record: &Record) -> String {
             // Undecided verdicts are included, because their comparisons had the same chance of a false alarm.
             let at_least_one = 100.0 * (1.0 - 0.95_f64.powf(n_asked as f64));
             format!(
-                "{verdicts}{open}, each with its own chance of 5 % for a false alarm; the chance of at least one is up \
-                 to {at_least_one:.0} %"
+                "{verdicts}{open}, each with its own chance of 5 % for a false alarm; the chance of at least one false \
+                 alarm is up to {at_least_one:.0} %"
             )
         }
     }

@@ -104,10 +104,10 @@ fn findings(comparison: &Comparison, tax: &Tax, text: Text) -> Vec<String> {
     let slices = slices.filter(|_| is_usable(tax)).map(|points| {
         let is_within =
             points.lo.is_some_and(|lo| lo >= -SLICE_POINTS) && points.hi.is_some_and(|hi| hi <= SLICE_POINTS);
-        let word = if is_within { "shown" } else { "not shown" };
+        let word = if is_within { "shows" } else { "does not show" };
         format!(
-            "with shorter slices the tax differs by {} points; a difference of at most {SLICE_POINTS:.0} \
-             points is {word}",
+            "with shorter slices the tax differs by {} points; the interval {word} that the difference is at most \
+             {SLICE_POINTS:.0} points",
             text.per_request(points)
         )
     });
@@ -171,7 +171,7 @@ fn sentence(comparison: &Comparison, tax: &Tax, text: Text) -> String {
     format!("{held}: {found}{}", clauses.collect::<String>())
 }
 
-/// Returns "; with all stalls counted it is 4.0 % [-78.0, 48.0]: …", if that is a different result.
+/// Returns "; with all stalls counted the tax is 4.0 % [-78.0, 48.0]: …", if this tax is a different result.
 fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
     let (pct, total) = (tax.throughput_pct.known()?, tax.total_throughput_pct.known()?);
     let same_side = total.lo.is_some_and(|lo| lo > 0.0) == pct.lo.is_some_and(|lo| lo > 0.0)
@@ -184,8 +184,8 @@ fn other_with_stalls(tax: &Tax, text: Text) -> Option<String> {
     })
 }
 
-/// Returns "; CPU time shows more: tcp takes more of it, a difference of +2.8 µs [2.3, 4.0] per request", if this is
-/// all that is known.
+/// Returns "; CPU time shows more: tcp takes more CPU time, a difference of +2.8 µs [2.3, 4.0] per request", if only
+/// CPU time shows a difference.
 fn by_cpu(tax: &Tax, text: Text) -> Option<String> {
     let arm = text.clean(dearer_arm(tax)?);
     let us = text.signed_micros_interval(tax.cpu_us.both.known()?);

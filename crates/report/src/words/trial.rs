@@ -8,7 +8,7 @@ use looptax_model::record::{
 };
 
 use super::command::{CommandRow, CommandTable};
-use super::row::{OWN_PART, is_usable, tax_words, tone, verdict_words};
+use super::row::{OWN_PART, is_usable, tax_words, tone, verdict_words, versus};
 use crate::format::{GLUE, Text, counted, fixed, rate, run_time};
 use crate::load;
 
@@ -67,7 +67,7 @@ pub(crate) fn tables(comparison: &Comparison, text: Text) -> Vec<CommandTable> {
         tax_header: if is_today_against_socket(tax) {
             "the socket saves".to_owned()
         } else {
-            format!("{} over {}", text.clean(&tax.arm), text.clean(&tax.baseline))
+            versus(&tax.arm, &tax.baseline, text)
         },
         rows: rows([other, baseline], tax, (comparison, trial), text),
     };
@@ -182,7 +182,7 @@ fn verdict(tax: &Tax, delta_pct: f64, text: Text) -> String {
     }
 }
 
-/// Returns "4 clients asking for pages at 50.0/s (poisson gaps)".
+/// Returns "4 clients requesting pages at 50.0/s (poisson gaps)".
 pub(crate) fn clients(comparison: &Comparison, text: Text) -> String {
     let clients = counted(u64::from(comparison.connections), "client");
     let load = load::clause(&comparison.load, text);
@@ -303,7 +303,7 @@ fn requests(comparison: &Comparison, trial: &Trial, text: Text) -> Option<String
         let server = trial.servers.get(count.server as usize)?;
         let time = count.us_per_page.map_or_else(String::new, |us| {
             let share = 100.0 * us / page_us;
-            format!(", {} in them, {share:.0}{GLUE}% of the page's time", text.micros(us))
+            format!(", {} in these requests, {share:.0}{GLUE}% of the page's time", text.micros(us))
         });
         let n = trimmed(count.requests_per_page);
         let [kind, counter] = [&server.kind, &count.counter].map(|it| text.clean(it));

@@ -5,6 +5,7 @@ use std::collections::HashSet;
 use looptax_advise::check::ends_tls;
 use looptax_model::record::{Comparison, Estimate, Figure, Why, WhyRow};
 
+use super::row::versus;
 use super::small_table::SmallTable;
 use crate::format::{GLUE, Text, counted, fixed};
 
@@ -97,10 +98,9 @@ fn place(comparison: &Comparison) -> String {
     format!("{connections}, {}", comparison.placement.asked.name())
 }
 
-/// Returns `tcp over unix`.
 fn pair(why: &Why, comparison: &Comparison, text: Text) -> String {
     let [base, other] = arms(why, comparison, text);
-    format!("{other} over {base}")
+    versus(&other, &base, text)
 }
 
 fn layers(why: &Why, comparison: &Comparison, text: Text) -> Option<SmallTable> {

@@ -52,7 +52,7 @@ fn on_a_wide_terminal() {
     MariaDB 10.11.19, whole command, private server on this machine
 
       mysqldump --single-transaction {transport} looptax
-                     unix     tcp      tax (tcp over unix)                        verdict
+                     unix     tcp      tax (tcp vs unix)                          verdict
       time per run   312 ms   330 ms   5.5 % [4.9, 6.1]   +18.0 ms [16.2, 20.1]   tcp is slower
       CPU, command   120 ms   131 ms                      +11.0 ms [10.0, 12.1]
       CPU, server    150 ms   160 ms                      +10.0 ms [9.0, 11.2]
@@ -127,7 +127,7 @@ fn without_a_server_of_ours() {
 
       unix: ./page.sh --unix \u{1b}[2J
       tcp: ./page.sh --tcp \u{1b}[2J
-                     unix     tcp      tax (tcp over unix)   verdict
+                     unix     tcp      tax (tcp vs unix)     verdict
       time per run   312 ms   330 ms   n/a   n/a             invalid
       CPU, command   120 ms   131 ms         n/a
 

@@ -125,7 +125,7 @@ fn a_benchmark_action_gets_names_units_and_values() {
     let entries = entries.as_array().unwrap();
     let lost = entries
         .iter()
-        .find(|it| it["name"] == "mariadb point-select, 1 connection, same, poll: tcp over unix, throughput lost");
+        .find(|it| it["name"] == "mariadb point-select, 1 connection, same, poll: tcp vs unix, throughput lost");
     let lost = lost.unwrap();
     assert_eq!(lost["unit"], "%");
     assert!((lost["value"].as_f64().unwrap() - 14.89).abs() < 0.01, "{lost}");

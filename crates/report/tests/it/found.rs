@@ -427,14 +427,14 @@ fn gauges_sum_the_connections_of_a_program_by_server_and_way() {
     # HELP looptax_find_fell_back Programs that use TCP again after a switch to the socket.
     # TYPE looptax_find_fell_back gauge
     looptax_find_fell_back 0
-    # HELP looptax_find_servers Servers that run.
+    # HELP looptax_find_servers Number of running servers.
     # TYPE looptax_find_servers gauge
     looptax_find_servers{server="mariadb"} 1
-    # HELP looptax_find_connections Connections of programs of this machine to its servers.
+    # HELP looptax_find_connections Connections from programs on this machine to servers on this machine.
     # TYPE looptax_find_connections gauge
     looptax_find_connections{server="mariadb",client="php-fpm8.2",way="loopback"} 9
     looptax_find_connections{server="mariadb",client="php-fpm8.2",way="unix"} 3
-    # HELP looptax_find_requests_per_second Requests; if the kernel did not count them, TCP segments with data.
+    # HELP looptax_find_requests_per_second Requests; if the kernel did not count requests, TCP segments with data.
     # TYPE looptax_find_requests_per_second gauge
     looptax_find_requests_per_second{server="mariadb",client="php-fpm8.2",way="loopback"} 9024
     # HELP looptax_find_cpu_lost_cores Extra CPU time of TCP compared with the socket, an estimate.

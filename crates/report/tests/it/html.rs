@@ -293,7 +293,7 @@ fn r20_the_page_has_its_answer_per_server_before_statistics_and_says_what_it_is_
 #[test]
 fn r20_each_cell_of_a_verdict_says_its_column_where_rows_are_blocks() {
     let html = page_of(&record(vec![comparison(1, Placement::Same, [94_900.0, 79_800.0])], Vec::new()));
-    for label in ["connections", "placement", "unix", "tcp", "tax (tcp over unix)", "per request", "verdict"] {
+    for label in ["connections", "placement", "unix", "tcp", "tax (tcp vs unix)", "per request", "verdict"] {
         assert!(html.contains(&format!("data-label=\"{label}\"")), "{label}: {html}");
     }
     // On screens up to 900 px wide the rows become blocks, so that no verdict is cut off at the side.

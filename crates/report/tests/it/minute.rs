@@ -114,7 +114,7 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     let text = minute().end(&record, &AtRate::seen(Some(&short)), 48.2, None);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        text.contains("3.00K new connections/s cost more: measure their cost with looptax compare private:mariadb"),
+        text.contains("3.00K new connections/s cost more than the requests: looptax compare private:mariadb"),
         "{text}"
     );
 }

@@ -117,13 +117,13 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
       workload: lookups
 
                arms           published    measured here                  verdict
-      lookups  tcp over unix  35.0 % lost  16.0 % lost [15.4, 16.4] n=12  smaller here
-      others   tcp over unix  35.0 % lost  16.0 % lost [15.4, 16.4] n=12  not seen here
-      a part   tcp over unix  -            16.0 % lost [15.4, 16.4] n=12  -
+      lookups  tcp vs unix  35.0 % lost  16.0 % lost [15.4, 16.4] n=12  smaller here
+      others   tcp vs unix  35.0 % lost  16.0 % lost [15.4, 16.4] n=12  not seen here
+      a part   tcp vs unix  -            16.0 % lost [15.4, 16.4] n=12  -
 
       the highest rates: 111000/s on the socket at 4 connections, 92000/s over TCP at 4
 
-      connections  unix    tcp      tax (tcp over unix)
+      connections  unix    tcp      tax (tcp vs unix)
       4            111K/s  92.0K/s  16.3 % [11.0, 19.9]
 
       connections  where the server spends its time
@@ -132,26 +132,26 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
       attempt                 unix               tcp                   near?
       two writes, one answer  2.9 µs [2.6, 3.2]  14.9 ms [13.4, 16.4]  no
 
-      lookups (tcp over unix)
+      lookups (tcp vs unix)
         published: TCP 35 % below the socket
         measured: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
         also: both ends share one core here
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms including the warm-up
-      others (tcp over unix)
+      others (tcp vs unix)
         published: TCP 35 % below the socket
         measured: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
         also: as above
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms including the warm-up
-      a part (tcp over unix)
+      a part (tcp vs unix)
         measured: unix 94.0K/s [93.1, 94.9], tcp 79.0K/s [78.2, 79.8]
         note: as above
         proof: 100000 rows, 1234 requests counted here, 1301 by the server's own count (Com_select), 1300 sent
           over all arms including the warm-up
       dumped 1000 rows
       not measured: the dump: mysqldump is not on PATH
-      again: lookups: socket, loopback (run 20261122-120000-1-x)
+      to repeat: lookups: socket, loopback (run 20261122-120000-1-x)
         looptax compare private:mariadb -c 1
 
     2 CPUs, unknown processor, Linux 6.18
@@ -208,7 +208,7 @@ fn a_sweep_is_drawn_above_its_table() {
     let mut reproduction = made_up("x");
     reproduction.parts[0].points = [1, 2, 4].map(point).to_vec();
     let page = reproduction_page(&reproduction);
-    let [drawing, table] = ["<svg", "Throughput over connections</caption>"]
+    let [drawing, table] = ["<svg", "Throughput by number of connections</caption>"]
         .map(|words| page.find(words).unwrap_or_else(|| panic!("{words}: {page}")));
     assert!(drawing < table);
 }

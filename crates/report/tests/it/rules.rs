@@ -306,8 +306,8 @@ fn several_arms_have_a_tax_each_and_name_both_sides() {
     three.arms.push(arm("tls", 60_000.0, 16.7));
     three.tax.push(tax("tls", 36.8, 6.1));
     let text = text_of(vec![three]);
-    assert!(text.contains("tcp over unix  15.9 % [15.4, 16.4]"), "{text}");
-    assert!(text.contains("tls over unix  36.8 % [36.3, 37.3]"), "{text}");
+    assert!(text.contains("tcp vs unix  15.9 % [15.4, 16.4]"), "{text}");
+    assert!(text.contains("tls vs unix  36.8 % [36.3, 37.3]"), "{text}");
     assert_eq!(text.matches("94.9K/s").count(), 1, "{text}");
     assert!(text.contains("2 verdicts, each with its own chance of 5 %"), "{text}");
 }
@@ -366,7 +366,7 @@ fn check_look(ranges: [(f64, f64); 2], expected: &str) {
 
 #[test]
 fn a_look_shows_what_was_seen_and_no_verdict() {
-    let moved = "not judged in 10 s: the rate moved by 2.1 times (--placement free)";
+    let moved = "not judged in 10 s: the rate varied by 2.1 times (--placement free)";
     check_look([(50e3, 105e3), (57e3, 106e3)], moved);
     check_look([(100e3, 105e3), (90e3, 100e3)], "these rates were seen");
     check_look([(0.0, 105e3), (90e3, 100e3)], "at times the server did not answer");

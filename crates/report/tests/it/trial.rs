@@ -99,7 +99,7 @@ fn on_a_wide_terminal() {
       looptax itself took 210 µs of a page's time when it moved connections, and 61.0 µs when it left them on TCP; without
         looptax's part the difference is +1.35 ms [0.54, 2.15] per page, an estimate for an application that is configured
         for the socket
-      requests per page, as the servers counted: mysql 54 (Questions), 5200 µs in them, 12 % of the page's time
+      requests per page, as the servers counted: mysql 54 (Questions), 5200 µs in these requests, 12 % of the page's time
 
     1 verdict, with a chance of 5 % for a false alarm
     ");
@@ -166,7 +166,7 @@ fn a_page_that_nothing_was_seen_of_says_what_could_have_been_seen() {
         the difference is +1.35 ms [0.54, 2.15] per page, an estimate for an
         application that is configured for the socket
       requests per page, as the servers counted: mysql 54 (Questions), 5200 µs in
-        them, 12 % of the page's time
+        these requests, 12 % of the page's time
       1 page of 801 differed from the first pages; no figure includes such pages
       half the interval is 2 %, 800 µs per page: the trial cannot show much smaller
         differences

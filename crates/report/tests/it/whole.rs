@@ -27,14 +27,14 @@ fn on_a_wide_terminal() {
     MariaDB 10.11.19, point select, prepared, private server on this machine
 
       client poll (waits as libmariadb: mysqlclient, sysbench, Ruby mysql2)
-      connections  placement  unix              tcp               tax (tcp over unix)              verdict
+      connections  placement  unix              tcp               tax (tcp vs unix)                verdict
       1            same       94.9K/s 10.5 µs   79.8K/s 12.5 µs   15.9 % [15.4, 16.4]   +2.0 µs    tcp is slower
                               CPU time per request: +1.0 µs [0.9, 1.1]
       16           same       150K/s 107 µs     128K/s 125 µs     14.7 % [14.2, 15.2]   +18.3 µs   tcp is slower
                               CPU time per request: +9.2 µs [9.1, 9.3]
       16           split      36.0K/s 444 µs    37.0K/s 432 µs    -2.8 % [-3.3, -2.3]   -12.0 µs   tcp is faster
                               CPU time per request: -6.0 µs [-6.1, -5.9]
-      16           free       50-105K/s         57-106K/s         not judged in 10 s: the rate moved by 2.1 times (--placement free)
+      16           free       50-105K/s         57-106K/s         not judged in 10 s: the rate varied by 2.1 times (--placement free)
       placement matters more than transport here: same has 4.2 times the rate of split at 16 connections
 
       at 1 connection, with both ends on one core (pinned), client waits as libmariadb does: against unix, tcp costs
@@ -46,7 +46,7 @@ fn on_a_wide_terminal() {
       16 connections, same, tcp: 1 stall, the longest 31.5 ms
       warning: 16 connections, same: steal 1.2 % of the CPU time
 
-    3 verdicts, each with its own chance of 5 % for a false alarm; the chance of at least one is up to 14 %
+    3 verdicts, each with its own chance of 5 % for a false alarm; the chance of at least one false alarm is up to 14 %
     `same` pins both ends of a connection to one core, which shows the transport's own cost; --placement free measures the machine as
     it is, without pinning, and takes some minutes
     record: looptax-1.json
@@ -83,7 +83,7 @@ fn on_a_narrow_terminal_in_ascii() {
       16 connections, free
         unix  50-105K/s
         tcp   57-106K/s
-        not judged in 10 s: the rate moved by 2.1 times
+        not judged in 10 s: the rate varied by 2.1 times
         (--placement free)
       placement matters more than transport here: same has
       4.2 times the rate of split at 16 connections
@@ -106,7 +106,7 @@ fn on_a_narrow_terminal_in_ascii() {
       warning: 16 connections, same: steal 1.2 % of the CPU time
 
     3 verdicts, each with its own chance of 5 % for a false
-    alarm; the chance of at least one is up to 14 %
+    alarm; the chance of at least one false alarm is up to 14 %
     `same` pins both ends of a connection to one core, which
     shows the transport's own cost; --placement free measures
     the machine as it is, without pinning, and takes some
@@ -131,7 +131,7 @@ fn in_short_each_warning_is_said_once_and_what_is_left_out_is_counted() {
     warning: 16 connections, same: steal 1.2 % of the CPU time (and at 1 comparison more)
     --verbose shows 3 notes on single comparisons
 
-    4 verdicts, each with its own chance of 5 % for a false alarm; the chance of at least one is up to 19 %
+    4 verdicts, each with its own chance of 5 % for a false alarm; the chance of at least one false alarm is up to 19 %
     record: 20260102-030405-7
     ");
     assert!(!text.contains("stall"), "{text}");

@@ -65,7 +65,7 @@ fn layers_sum_checks_and_counts_stand_on_the_page_without_its_script() {
     let record = sampled(why("TCP, IP"));
     let text = text_of(&page_of(&record, Some(Ok(chains("tcp_sendmsg")))));
     for words in [
-        "CPU time of a request by layer, tcp over unix",
+        "CPU time of a request by layer, tcp vs unix",
         "TCP, IP was lost",
         "TCP, IP 1.5 µs [1.4, 1.6] 12.2 µs [12.2, 12.3] +10.8 µs [10.7, 10.8]",
         "without the sampler 1.0 µs [0.9, 1.1] 12.0 µs [11.9, 12.1] +11.0 µs [10.9, 11.1]",
@@ -139,12 +139,12 @@ fn of_several_pairs_each_table_and_note_says_of_which_it_is() {
     sampled.why = vec![why("TCP, IP"), with_nat];
     let one = terminal::compare(&record(vec![sampled.clone()], Vec::new()), VERBOSE, wide());
     for words in [
-        "client and server together: 1 connection, same, tcp over unix",
-        "client and server together: 1 connection, same, nat over unix",
-        "counted per request: 1 connection, same, nat over unix",
-        "tcp over unix: with the sampler a request takes 2.0 % [1.5, 2.5] more CPU time, on average for both arms",
-        "nat over unix: with the sampler a request takes 3.0 % [-0.5, 4.5] less CPU time, on average for both arms",
-        "nat over unix: with the sampler on, samples and the kernel's clocks show",
+        "client and server together: 1 connection, same, tcp vs unix",
+        "client and server together: 1 connection, same, nat vs unix",
+        "counted per request: 1 connection, same, nat vs unix",
+        "tcp vs unix: with the sampler a request takes 2.0 % [1.5, 2.5] more CPU time, on average for both arms",
+        "nat vs unix: with the sampler a request takes 3.0 % [-0.5, 4.5] less CPU time, on average for both arms",
+        "nat vs unix: with the sampler on, samples and the kernel's clocks show",
     ] {
         assert!(one.contains(words), "no {words:?} in\n{one}");
     }
@@ -154,10 +154,9 @@ fn of_several_pairs_each_table_and_note_says_of_which_it_is() {
     let many = Comparison { connections: 16, ..sampled.clone() };
     let both = record(vec![sampled, many], Vec::new());
     let both = terminal::compare(&both, VERBOSE, wide());
-    for words in [
-        "16 connections, same: sampled by cpu-clock",
-        "16 connections, same, nat over unix: with the sampler a request",
-    ] {
+    for words in
+        ["16 connections, same: sampled by cpu-clock", "16 connections, same, nat vs unix: with the sampler a request"]
+    {
         assert!(both.contains(words), "no {words:?} in\n{both}");
     }
     assert_eq!(both.matches("TCP, IP is not seen").count(), 1, "{both}");

@@ -22,7 +22,7 @@ pub(in crate::terminal) fn change_of(answer: &CheckedConnection, change: &Change
         _ => "",
     };
     let many = answer.changes.len() > 1;
-    let whose = if many { format!(", if it is {}", change.title) } else { String::new() };
+    let whose = if many { format!(", if the application is {}", change.title) } else { String::new() };
     let place = match answer.line {
         Some(_) => answer.source.clone(),
         None => format!("the place that sets {} (unit, container, shell)", answer.source),
@@ -75,7 +75,7 @@ fn edited(edit: &Edit) -> String {
                 indent = place.len()
             )
         }
-        (Some(before), None) => format!("        {place}take out    {}\n", flat(before)),
+        (Some(before), None) => format!("        {place}remove      {}\n", flat(before)),
         (None, Some(after)) if edit.line.is_some() => {
             format!("        {place}add below   {}\n", flat(after))
         }

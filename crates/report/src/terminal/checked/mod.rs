@@ -152,7 +152,9 @@ fn conclusion(verdict: SwitchVerdict, points: &[Point]) -> String {
         }
         SwitchVerdict::Open => format!("not known: {n_open} open point{}", plural(n_open)),
         SwitchVerdict::AlreadyThere => "on the socket already".to_owned(),
-        SwitchVerdict::NobodyThere => "nothing listens there: check whether this connection is in use".to_owned(),
+        SwitchVerdict::NobodyThere => {
+            "no process listens at this address: check whether the application uses this connection".to_owned()
+        }
     }
 }
 
@@ -185,7 +187,7 @@ fn summary(answers: &[CheckedConnection]) -> String {
         (SwitchVerdict::WouldWork, "would work"),
         (SwitchVerdict::Open, "open"),
         (SwitchVerdict::WouldNotWork, "would not work as things are"),
-        (SwitchVerdict::NobodyThere, "where nothing listens: in use?"),
+        (SwitchVerdict::NobodyThere, "to an address at which no process listens"),
     ];
     let parts: Vec<String> = words
         .iter()

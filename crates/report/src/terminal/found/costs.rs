@@ -1,4 +1,4 @@
-//! Explains from where the rates and costs come.
+//! Explains where the rates and costs come from.
 
 use std::collections::BTreeSet;
 
@@ -27,7 +27,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
         CountedBy::Kernel => {
             let is_estimated = |it: &FoundPeer| it.requests_per_s.is_some() && it.opened_per_s.is_none();
             let has_estimates = found.clients.iter().any(|it| is_estimated(&it.peer));
-            let estimates = "; for clients without new/s, which these counts lack: TCP segments with data";
+            let estimates = "; for clients without new/s, looptax counted TCP segments with data instead";
             format!(
                 "requests/s: counted by the kernel over {seconds:.1} s, including requests of closed connections; \
                  several requests sent together count as one{}",

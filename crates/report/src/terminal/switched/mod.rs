@@ -214,7 +214,7 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
             + &undo;
     }
     let whom: Vec<String> = seen.map(|it| it.user.clone().unwrap_or_else(|| "the application".to_owned())).collect();
-    let page = { proof.url.as_ref() }.map_or_else(String::new, |url| format!(", {url} as it is now"));
+    let page = { proof.url.as_ref() }.map_or_else(String::new, |url| format!("; {url} has to be as it is now"));
     let mut whom = whom;
     whom.dedup();
     let words = format!(

@@ -12,7 +12,6 @@ pub fn switch_step(step: &SwitchStep, style: Style) -> String {
     labelled(label(step), &step.words, style)
 }
 
-/// Whether a step failed.
 pub fn is_failure(step: &SwitchStep) -> bool {
     label(step) == FAILURE
 }
@@ -64,11 +63,11 @@ pub fn switch_end(switched: &Switched, style: Style) -> String {
         SwitchOutcome::Undone => "undone".to_owned(),
     };
     let prepared = { switched.prepared.iter() }
-        .map(|it| format!("the server stays prepared; to undo that: looptax switch --undo {it}\n"));
+        .map(|it| format!("the server stays prepared; to undo the preparation: looptax switch --undo {it}\n"));
     super::wrapped(&format!("{words}\n{}", prepared.collect::<String>()), style)
 }
 
-/// Returns the additional steps of an undo, if the undo has to restart a server.
+/// Returns the options that an undo needs if it has to restart a server; otherwise an empty text.
 pub(super) fn way_back(switched: &Switched) -> String {
     let mut remarks = switched.files.iter().flat_map(|it| &it.remarks);
     if !remarks.any(|it| it.code == FileRemarkCode::Restart) {
