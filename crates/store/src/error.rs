@@ -13,7 +13,6 @@ pub enum StoreError {
     /// The file exists already, and the caller did not allow looptax to replace it.
     #[error("`{}` exists already", path.display())]
     AlreadyExists { path: PathBuf },
-    /// A file could not be created.
     #[error("cannot create `{}`", path.display())]
     CreateFile { path: PathBuf, source: io::Error },
     /// A file could not be written or synced to disk.
@@ -22,7 +21,6 @@ pub enum StoreError {
     /// The finished file could not be renamed to its final name.
     #[error("cannot move the finished record to `{}`", path.display())]
     RenameFile { path: PathBuf, source: io::Error },
-    /// A file could not be read.
     #[error("cannot read `{}`", path.display())]
     ReadFile { path: PathBuf, source: io::Error },
     /// The file is not a record: it is not JSON, or it is JSON without a schema version.
@@ -45,7 +43,6 @@ pub enum StoreError {
     /// Call chains in a record are not in the form that looptax writes.
     #[error("the call chains in the record cannot be read")]
     BrokenStacks,
-    /// A folder could not be created.
     #[error("cannot make the folder `{}`", path.display())]
     CreateFolder { path: PathBuf, source: io::Error },
     /// The folder of a run could not be removed.
@@ -60,7 +57,6 @@ pub enum StoreError {
     /// An entry of the history cannot be parsed.
     #[error("the history's entry for run `{id}` is broken")]
     HistoryEntry { id: String, source: serde_json::Error },
-    /// No run in the history has this name or label.
     #[error("no run in the history has the label `{id}` or a name that begins with it")]
     NoSuchRun { id: String },
     #[error("several names of runs in the history begin with `{start}`")]
@@ -111,7 +107,7 @@ impl Explain for StoreError {
                 "pass --no-history to run without the history; records are separate files and were not changed"
             }
             Self::HistoryVersion { .. } => "use the newer looptax that wrote the history, or pass --no-history",
-            Self::NoSuchRun { .. } => "`looptax show` lists them",
+            Self::NoSuchRun { .. } => "`looptax show` lists the runs",
             Self::SeveralRuns { .. } => "type more of the name: `looptax show` lists the runs",
             _ => return None,
         };

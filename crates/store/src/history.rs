@@ -1,7 +1,7 @@
 //! The measurements made on this machine: an index of their records in SQLite.
 //!
 //! The records stay where they were saved, and the index can be rebuilt from them. Two runs may write to the index at
-//! the same time, and a run that cannot write to it loses no data.
+//! the same time, and a run that cannot write to the index loses no data.
 
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -73,7 +73,8 @@ impl History {
         Ok(())
     }
 
-    /// The latest runs, the newest first. Leaves out entries that cannot be read, and counts them.
+    /// Returns the latest runs, the newest first, and the number of entries that were left out because they cannot be
+    /// read.
     ///
     /// # Errors
     /// [`StoreError::History`].

@@ -12,7 +12,6 @@ use looptax_host::output::Output;
 
 use crate::StoreError;
 
-/// The destination of a record.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) output: Output,

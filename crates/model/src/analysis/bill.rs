@@ -1,4 +1,5 @@
-//! The bill: for each arm except the root, the time and the CPU time that the arm adds to another arm.
+//! The bill: for each arm except the root, how much more time and CPU time a request takes over this arm than over the
+//! arm one step nearer to the Unix socket.
 //!
 //! Called by `judging`; METHOD.md, "The bill", has the formula.
 
@@ -11,7 +12,7 @@ use super::figures::{figure, plain};
 /// The least number of steps. With fewer steps, the bill would only repeat the table.
 const LEAST_STEPS: usize = 2;
 
-/// Returns the arm to which this arm adds its cost: the arm that is one step nearer to the Unix socket.
+/// Returns the arm with which the bill compares this arm: the arm that is one step nearer to the Unix socket.
 fn parent(arm: Arm) -> Option<Arm> {
     match arm {
         Arm::Unix | Arm::UnixUnix => None,
@@ -55,8 +56,8 @@ pub(crate) fn bill_for(raw: &Raw, names: &[String], connections: u32, alpha: f64
     Some(Bill { root: root.name().to_owned(), root_time_us: time(&alone), root_cpu_us: cpu(&alone), steps })
 }
 
-/// Returns each arm, paired with the arm to which it adds its cost. This other arm always comes earlier in the list.
-/// The root is paired with itself.
+/// Returns each arm, paired with the arm with which the bill compares it. This other arm always comes earlier in the
+/// list. The root is paired with itself.
 fn in_order(arms: &[Arm]) -> Option<Vec<(Arm, Arm)>> {
     let above = |arm: Arm| {
         let mut ancestors = std::iter::successors(parent(arm), |it| parent(*it));

@@ -18,8 +18,8 @@ const LATE: f64 = 0.1;
 
 /// Looks for signs that the client is the bottleneck, and returns these signs for each arm of `pair`.
 ///
-/// `p99_us` has the arms' 99th percentiles. For a whole command no limits are returned: the command's own code is part
-/// of what is measured.
+/// `p99_us` has the arms' 99th percentiles. For a command that is measured as a whole, no limits are returned: the
+/// command's own code is part of what is measured.
 pub(crate) fn find_limits(
     raw: &Raw,
     pair: [u32; 2],

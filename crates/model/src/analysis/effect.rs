@@ -2,7 +2,7 @@
 //! spread of response times.
 //!
 //! The statistics are the same as in every comparison: one figure per epoch, Hodges and Lehmann's estimate over the
-//! epochs, and the level of the look at which the run stopped. This file does not use published numbers.
+//! epochs, and the level of the interim analysis at which the run stopped. This file does not use published numbers.
 
 use crate::record::{Arm, Comparison, Figure, ReproductionSide, Samples, SideUnit, Tax};
 use crate::stats::{Epoch, Quantile, QuantileComparison as Compared, Side, Slice, compare, deviation, hodges_lehmann};
@@ -67,7 +67,8 @@ pub fn estimate_effect(
     Found { ratio, sides: sides.map(|figure| ReproductionSide { figure, unit: SideUnit::Us }) }
 }
 
-/// Returns the arm's own rate, or the time that a whole command takes over this arm.
+/// Returns the arm's own rate or, for a command that is measured as a whole, the time that the command takes over this
+/// arm.
 fn side_of(comparison: &Comparison, arm: &Arm) -> ReproductionSide {
     let per_s = |times: f64| map(&arm.throughput_per_s, |rate| rate * times);
     let stream = comparison.workload.stream.as_ref();

@@ -22,7 +22,7 @@ pub(crate) fn plain(estimate: Option<Estimate>) -> Figure {
     figure(estimate, NO_EPOCH)
 }
 
-/// The facts that are used in the reasons for missing percentiles.
+/// The number and duration of a pair's epochs, for the text about the additional time that a percentile needs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Pace {
     pub n_epochs: usize,
@@ -31,7 +31,8 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
-    /// Returns the mean time of the epochs of `pair`. An epoch's time includes connecting and priming.
+    /// Returns the mean time of the epochs of `pair`. An epoch's time includes the time to connect, and the time of the
+    /// first requests, which do not count.
     pub(crate) fn from_raw(raw: &Raw, pair: [u32; 2]) -> Self {
         let (mut n_epochs, mut ns) = (0, 0);
         for (_, epoch) in raw.of_pair(pair) {

@@ -26,13 +26,13 @@ pub struct Question<'a> {
     pub arms: [ProvedArm; 2],
     /// Connections per arm.
     pub connections: u32,
-    /// Two-sided level of every interval; it is the level of the look at which the run stopped.
+    /// Two-sided level of every interval: the level of the interim analysis at which the run stopped.
     pub alpha: f64,
-    /// Half the width of the range "no difference that matters", as a fraction.
+    /// The largest difference that does not matter, as a fraction: 0.01 means ±1 %.
     pub delta: f64,
     /// The reasons why the pair's result is invalid, in addition to the reasons that raw data and proofs show.
     pub invalid: Vec<String>,
-    /// The look at which the run stopped, from 0; `None` if the run was interrupted.
+    /// The interim analysis at which the run stopped, counted from 0; `None` if the run was interrupted.
     pub look: Option<u32>,
     pub stopped_early: bool,
 }

@@ -1,6 +1,6 @@
 //! An arm with its proof, before its speed is judged.
 //!
-//! The value is made by the live run or from a record. `judged`, and the modules that `judged` calls, read the value.
+//! Made by the live run, or from a record. Read by `judged` and by the modules that `judged` calls.
 
 use crate::record::{Arm, Proof};
 

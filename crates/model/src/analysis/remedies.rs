@@ -98,7 +98,7 @@ fn arm_remedy(tax: &Tax, today: &str) -> Option<Remedy> {
     })
 }
 
-/// Returns the remedy measured in a separate comparison, with one thing changed.
+/// Returns the remedy that `other` measured, a comparison that differs from `base` in one setting.
 fn apart(base: &Comparison, other: &Comparison, today: &str) -> Option<Remedy> {
     let kind = other.remedy?;
     // For these kinds, `base` already has the remedy, and `other` was measured without it.

@@ -1,7 +1,7 @@
 //! Computes the results that only the comparison of an application's pages has.
 //!
-//! A slice ends when its pages are answered, so slow pages are not cut off. The time that the supervisor adds to a
-//! page is known for each slice. Called by [`super::judging`].
+//! A slice ends when its pages are answered, so slow pages are not cut off. The time that the supervisor, which moves
+//! the application's connections, adds to a page is known for each slice. Called by [`super::judging`].
 
 use crate::record::{self as record, Comparison, Figure, Raw, Trial};
 use crate::stats::{
@@ -40,7 +40,7 @@ fn figure(found: &QuantileComparison, pick: impl Fn(&QuantileTax) -> stats::Esti
 }
 
 /// Subtracts the supervisor's time from each slice, then computes how much the other arm adds to a page. The
-/// supervisor's time is the time during which it held connections.
+/// supervisor's time is the time during which the supervisor held connections.
 fn without_supervisor(raw: &Raw, alpha: f64) -> Figure {
     let epochs = raw.of_pair([0, 1]);
     let added = epochs.map(|(_, epoch)| bare(epoch)?.contrast(|slice| Some(us_per_page(slice))));

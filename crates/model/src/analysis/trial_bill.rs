@@ -1,5 +1,5 @@
 //! Computes how much the transport to each server adds to an application's page. Also compares the sum of these parts
-//! with the addition that was measured when all servers were moved together.
+//! with the time that TCP added when all servers were moved together.
 //!
 //! Each server was moved in a separate comparison, in which the transports of the other servers were drawn at random;
 //! one more comparison moved all servers together. With two servers, the parts are the main effects of a 2² design, and

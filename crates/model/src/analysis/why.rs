@@ -12,10 +12,9 @@ use crate::analysis::figures::plain;
 
 /// If more than this share of the samples is lost, the result is invalid.
 const MOST_LOST: f64 = 0.01;
-/// If more than this share of the CPU time belongs to no layer, a sentence reports it.
+/// If more than this share of the CPU time belongs to no known layer, the result is invalid.
 const MOST_UNATTRIBUTED: f64 = 0.03;
-/// If the CPU time from samples and the CPU time from clocks differ by more than this share, they do not describe the
-/// same period.
+/// If the CPU time from samples and the CPU time from clocks differ by more than this share, the result is invalid.
 const MOST_APART: f64 = 0.1;
 /// With fewer epochs no interval is given: an interval from two epochs is useless, as it reaches 13 standard errors to
 /// each side.
@@ -33,7 +32,7 @@ pub(crate) fn complete(comparison: &mut record::Comparison) {
 fn fill(why: &mut Why, own: &[&Epoch], has_one_core: bool) {
     let sampled: Vec<&Epoch> = why.epochs.iter().map(|it| &it.raw).collect();
     let found = share_without_sampler(&sampled, own);
-    // The sampler uses its own CPU time in the kernel. If only code of programs is sampled, the samples do not include
+    // The sampler itself uses CPU time, in the kernel. If only code of programs is sampled, the samples do not include
     // this time.
     let share = found.filter(|_| why.sampling.sees_kernel);
     let requests = requests_of(&sampled);

@@ -36,8 +36,7 @@ pub struct Address {
     pub options: Option<Secret>,
     /// Names of the parameters that looptax ignores.
     pub unread: Vec<String>,
-    /// PostgreSQL: the conditions that libpq requires, if it is possible that a connection over a socket does not meet
-    /// them.
+    /// PostgreSQL: conditions that the parameters set for libpq, and that a connection over a socket may not meet.
     pub conditions: Vec<Condition>,
 }
 
@@ -70,7 +69,7 @@ const ACCOUNTS: &str = "authSource";
 /// Parameters about TLS, in the spelling of any driver.
 const TLS: [&str; 6] = ["sslmode", "ssl-mode", "ssl", "tls", "usessl", "requiressl"];
 /// The parameter of libpq (17 and later) that decides how TLS begins. The value `direct` demands TLS. The command
-/// `compare` always begins TLS in the way of the other value, `postgres`.
+/// `compare` always begins TLS as with the value `postgres`.
 const NEGOTIATION: &str = "sslnegotiation";
 /// Values of the parameters in `TLS` that rule out TLS.
 const NO_TLS: [&str; 4] = ["disable", "disabled", "false", "0"];
@@ -85,7 +84,6 @@ pub enum AddressError {
     NoScheme,
     #[error("the URL is invalid: {source}")]
     Broken { source: url::ParseError },
-    /// The URL's scheme is not known.
     #[error("`{scheme}://` is not a database that looptax knows{}", instead_of(.scheme))]
     Scheme { scheme: String },
     /// The URL's port is not a valid port number.

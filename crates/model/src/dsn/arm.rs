@@ -20,7 +20,7 @@ pub enum Arm {
     TlsUnix,
     /// TCP to a container's own address, over a virtual Ethernet pair and a bridge.
     Bridge,
-    /// TCP to a port of the host; the kernel translates it to the container's port.
+    /// TCP to a port of the host; the kernel translates this port to the container's port.
     Nat,
     /// TCP to a port of the host; a process copies the data to the container's port.
     Proxy,
@@ -91,7 +91,6 @@ impl Arm {
         }
     }
 
-    /// Returns whether the arm's connections use TLS.
     pub fn is_tls(self) -> bool {
         matches!(self, Self::Tls | Self::TlsUnix)
     }

@@ -1,8 +1,8 @@
 //! libpq's parameters, and what each parameter does over a Unix socket.
 //!
 //! # Source
-//! `PQconndefaults` of libpq 13 to 18. `cargo lab oracle libpq` tried each parameter's values over both transports
-//! with these libraries.
+//! `PQconndefaults` of libpq 13 to 18. `cargo lab oracle libpq` tried each parameter's values over both transports with
+//! these versions.
 
 use OverSocket::{FailsUnless, Ignored, Methods, Place, Same, ServerUser};
 
@@ -25,7 +25,6 @@ pub enum OverSocket {
     Methods,
 }
 
-/// A parameter of libpq.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Parameter {
     /// The parameter's name in a connection string.

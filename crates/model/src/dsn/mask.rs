@@ -51,8 +51,8 @@ fn in_login(text: &str) -> Option<Range<usize>> {
     }
 }
 
-/// Checks whether a text without a scheme contains `user:password@`. For example, `127.0.0.1:3306=@name` and
-/// `[::1]:5432=/run/a@b` do not contain it.
+/// Checks whether a text without a scheme contains `user:password@`. The texts `127.0.0.1:3306=@name` and
+/// `[::1]:5432=/run/a@b`, for example, have an `@` but no password.
 fn is_login(text: &str, colon: usize, at: usize) -> bool {
     let behind = &text[at + 1..];
     let is_word =

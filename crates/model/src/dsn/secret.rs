@@ -18,7 +18,6 @@ impl Secret {
         &self.0
     }
 
-    /// Returns whether the password is empty.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }

@@ -11,10 +11,8 @@ pub enum ServiceError {
     /// The line is not `name=value` with a parameter of libpq, or has blanks around the name.
     #[error("syntax error in line {line}")]
     Line { line: usize },
-    /// The service names another service.
     #[error("line {line} names a service within a service, which libpq refuses")]
     Nested { line: usize },
-    /// The parameters are on an LDAP server.
     #[error("line {line} gets the parameters from LDAP, which looptax does not query")]
     Ldap { line: usize },
 }

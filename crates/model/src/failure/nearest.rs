@@ -2,7 +2,7 @@
 
 /// Returns the candidate that is most similar to `found`; `None` if no candidate is similar enough.
 pub fn nearest<'a>(found: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    // Names are short. A longer text is similar to no name, and comparing it would take long.
+    // Names are short: a longer text is not similar to any name, and the comparison would take long.
     const MOST_CHARS: usize = 64;
     if found.chars().count() > MOST_CHARS {
         return None;

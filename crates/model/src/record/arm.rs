@@ -44,7 +44,7 @@ impl Arm {
     }
 }
 
-/// Facts about an arm's connections that looptax observed and did not assume.
+/// Facts that looptax observed about an arm's connections.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Proof {
     /// Address family as the kernel reports it: `unix`, `inet`, `inet6`.
@@ -72,12 +72,13 @@ pub struct Proof {
     pub rcvbuf_bytes: Option<u64>,
     /// The network namespace: `net:[…]`.
     pub netns: Option<String>,
-    /// Facts about the connections that a whole command makes; `null` if looptax made the connections itself.
+    /// Facts about the connections of the command that was run on the arm; `null` if looptax made the connections
+    /// itself.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seen: Option<Sightings>,
 }
 
-/// Number of runs of a whole command, and for each transport the number of runs in which looptax saw a connection.
+/// Number of runs of the user's command, and for each transport the number of runs in which looptax saw a connection.
 ///
 /// A run may use both transports. A run that ends before looptax can look at it is seen on neither transport.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]

@@ -1,7 +1,7 @@
 //! The chains of hops: the programs through which a request for a page passes on this machine, from the web server to
 //! the database.
 //!
-//! `looptax find` reports the chains together with its servers and clients.
+//! `looptax find` reports the chains together with the servers and clients that it found.
 
 use crate::stats::range::{Amount, Count, ProcessId, Real};
 use schemars::JsonSchema;

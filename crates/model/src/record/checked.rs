@@ -15,11 +15,11 @@ use crate::record::PointCode;
 pub enum Checked {
     /// For an address: its points, in the order in which they matter for a switch.
     Address(Vec<Point>),
-    /// For a file or a process: the connections that were found in it.
+    /// For a file or a process: the connections that looptax found in the file or process.
     Connections(Vec<CheckedConnection>),
 }
 
-/// One point of a check.
+/// One point of a check: a question, and the answer that looptax found.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct Point {
     /// The question that the point answers.
@@ -30,7 +30,7 @@ pub struct Point {
     pub outcome: Outcome,
     /// The state in words.
     pub what: String,
-    /// How looptax found this out.
+    /// How looptax found out the state.
     pub how: String,
     /// The next step, in words.
     pub next: Option<String>,
@@ -117,7 +117,7 @@ pub struct CheckedConnection {
     pub source: String,
     /// The applications to which the file may belong; empty for a connection that was seen only in a process.
     pub applications: Vec<String>,
-    /// The name that distinguishes this connection from the others in the file.
+    /// The name that distinguishes this connection from the file's other connections.
     pub label: String,
     /// The kind of server at the other end: `mysql`.
     pub product: String,
@@ -164,7 +164,7 @@ pub struct Change {
     pub restart: String,
     /// Mistakes that people often make with this change.
     pub traps: Vec<String>,
-    /// Whether a test or a source shows that this change is right; `false` if this is only general knowledge.
+    /// Whether a test or a published source confirms this change; `false` if only general knowledge supports it.
     pub is_read: bool,
 }
 

@@ -1,4 +1,4 @@
-//! The real client that the load generator imitated: it waited for answers as this client does.
+//! The real client that the load generator imitated: the load generator waited for answers as this client does.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

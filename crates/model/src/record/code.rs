@@ -39,12 +39,13 @@ codes! {
         ServerInContainer,
         /// The host is the loopback address of a container, whose server looptax cannot query from here.
         LoopbackOfContainer,
-        /// The driver ignores the port because the host is `localhost`, and the socket that it uses belongs to another
-        /// server.
+        /// The driver ignores the port because the host is `localhost`, and the socket that the driver uses instead
+        /// belongs to another server.
         PortIgnored,
         /// libpq reads parameters from a service file.
         ServiceRead,
-        /// A variable of this environment would decide where libpq connects, or whether it uses a socket.
+        /// A variable is set in looptax's own environment; in a program with the same environment it would decide where
+        /// libpq connects, or whether libpq uses a socket.
         VariableDecides,
         /// Closed connections hold a large part of the ports towards the server, and new connections may fail.
         PortsHeld,
@@ -65,17 +66,17 @@ codes! {
         SocketNotVisible,
         /// There is no file at the path, and no process listens on a socket of that name.
         SocketAbsent,
-        /// No volume of the file mounts the socket's folder into the container.
+        /// No volume of the Compose file mounts the socket's folder into the container.
         FolderNotInContainer,
         /// The path is inside a container, and looptax does not know what is there.
         SocketInContainer,
-        /// The path is in a volume that the file defines.
+        /// The path is in a volume that the Compose file defines.
         SocketInVolume,
-        /// A setting of the unit forbids its program to use Unix sockets.
+        /// A setting of the systemd unit forbids the unit's program to use Unix sockets.
         UnitForbidsSockets,
-        /// A setting of the unit hides the socket from its program.
+        /// A setting of the systemd unit hides the socket from the unit's program.
         UnitHidesSocket,
-        /// The unit's user does not exist on this machine.
+        /// The user of the systemd unit does not exist on this machine.
         UnitUserUnknown,
         /// A folder on the path to the socket does not let the client through.
         FolderDenied,
@@ -127,8 +128,8 @@ codes! {
         AccountUnknown,
         /// The account over the socket lacks rights that the account over TCP has.
         RightsMissing,
-        /// The account over the socket lacks rights that no statement can add: a grant for a pattern of databases takes
-        /// precedence and hides them.
+        /// The account over the socket lacks rights that no statement can add, because a grant for a pattern of
+        /// databases takes precedence over added rights.
         RightsHidden,
         /// The user or the password is not known, so no login was tried.
         CredentialsUnknown,
@@ -138,11 +139,11 @@ codes! {
         PeerUnproved,
         /// The server accepts the login but gives unusable answers to queries, so nothing is known about the account.
         AnswersUnfit,
-        /// libpq requires something that a connection over the socket provides.
+        /// The address sets a condition for libpq, and a connection over the socket meets it.
         ConditionMet,
-        /// libpq requires something that no connection over the socket provides.
+        /// The address sets a condition for libpq, and no connection over the socket meets it.
         ConditionUnmet,
-        /// libpq requires something, and it is not known whether a connection over the socket provides it.
+        /// The address sets a condition for libpq, and it is not known whether a connection over the socket meets it.
         ConditionUnknown,
         /// The login works over both transports.
         LoginWorks,
@@ -176,17 +177,17 @@ codes! {
         HbaLineMissing,
         /// It is not certain which line of `pg_hba.conf` decides.
         HbaLineUnsure,
-        /// The line of `pg_hba.conf` refuses the socket.
+        /// The line of `pg_hba.conf` that applies refuses connections over the socket.
         HbaRejects,
-        /// The line of `pg_hba.conf` accepts the accounts of a user name map.
+        /// The line of `pg_hba.conf` that applies accepts the accounts of a user name map.
         HbaMapUnknown,
-        /// The line of `pg_hba.conf` accepts another system user than the client's.
+        /// The line of `pg_hba.conf` that applies accepts another system user than the client's.
         HbaPeerDiffers,
-        /// The line of `pg_hba.conf` accepts the client's system user.
+        /// The line of `pg_hba.conf` that applies accepts the client's system user.
         HbaPeerSame,
-        /// The line of `pg_hba.conf` accepts every user without a password.
+        /// The line of `pg_hba.conf` that applies accepts every user without a password.
         HbaTrust,
-        /// The line of `pg_hba.conf` requires a password, as over TCP.
+        /// The line of `pg_hba.conf` that applies requires a password, as over TCP.
         HbaPassword,
         /// The socket's queue is long enough for a burst of connections.
         BacklogEnough,
@@ -236,7 +237,7 @@ codes! {
         SocketNotVisible,
         /// A client that uses TCP sees its server's socket, but not at the path at which the server sees it.
         SocketAtOtherPath,
-        /// The cost of a request over TCP was measured, but gave no usable figure.
+        /// The cost of a request over TCP was measured, but the measurement gave no usable figure.
         CostNotMeasured,
         /// A process uses TCP again, although a switch moved processes like this one to the socket.
         FellBack,

@@ -1,4 +1,4 @@
-//! The whole commands that ran instead of requests of the load generator.
+//! The user's commands that looptax ran and timed as a whole; the load generator then sent no requests.
 //!
 //! The command lines are saved as they were run, but the passwords that looptax knows are masked. Only the names of
 //! environment variables are saved, because their values may be secret.

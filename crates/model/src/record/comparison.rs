@@ -14,8 +14,8 @@ use crate::record::{
 
 /// Some arms of one server, compared with each other.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
-// With this attribute, serde derives only a function of the type, not the trait. `consistent` implements the trait, and
-// checks the values that were read.
+// With this attribute, serde derives functions of the type instead of the traits. The module `consistent` implements
+// the traits, and checks the values that were read.
 #[serde(remote = "Self")]
 pub struct Comparison {
     /// The server.
@@ -39,7 +39,7 @@ pub struct Comparison {
     /// The remedy that this comparison measures, if the run measured remedies.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remedy: Option<RemedyKind>,
-    /// The whole commands that ran instead of requests; `null` if the load generator sent requests.
+    /// The commands that were measured as a whole; `null` if the load generator sent requests.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub commands: Option<Commands>,
     /// The application whose pages were measured; `null` if the load generator sent requests.
@@ -48,7 +48,7 @@ pub struct Comparison {
     /// The CPU time of the requests by layer, for each arm except the baseline; empty if the user did not request it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<Why>,
-    /// The plan of the measurement: lengths of slices, looks at the data, and the seed.
+    /// The plan of the measurement: lengths of slices, interim analyses (looks), and the seed.
     pub schedule: Schedule,
     /// The arms; indexes in other fields are indexes into this list.
     pub arms: Vec<Arm>,
@@ -74,13 +74,14 @@ pub struct Comparison {
 }
 
 impl Comparison {
-    /// Returns whether another program made the requests: a whole command, or an application that served pages.
+    /// Returns whether another program made the requests: a command that was measured as a whole, or an application
+    /// that served pages.
     pub fn is_of_program(&self) -> bool {
         self.commands.is_some() || self.trial.is_some()
     }
 
-    /// Returns whether pages took longer over the socket, and the supervisor may be the only cause. An application
-    /// whose own configuration names the socket runs without the supervisor.
+    /// Returns whether pages took longer over the socket, and the supervisor of `looptax run` may be the only cause. An
+    /// application whose own configuration names the socket runs without the supervisor.
     pub fn is_slower_by_supervisor(&self) -> bool {
         let added = self.trial.as_ref().map(|it| &it.added_by_configuration_us);
         let highest = added.and_then(Figure::known).map(|it| it.hi);
@@ -177,7 +178,8 @@ pub struct Meetings {
 /// The workload of a server.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Workload {
-    /// A workload from `compare --list`: `point-select`, `get`, `mixed:9:1` …; `command` for a whole command.
+    /// A workload from `compare --list`: `point-select`, `get`, `mixed:9:1` …; `command` for a command that is measured
+    /// as a whole.
     pub name: String,
     /// How a request is sent: `prepared` or `text`; `null` if the server has only one form.
     pub protocol: Option<String>,
@@ -247,7 +249,7 @@ pub struct Load {
     pub share_pct: Option<f64>,
     /// Distribution of the gaps between requests: `poisson` or `fixed`.
     pub arrivals: Option<String>,
-    /// Whether client threads did not sleep in waits under 60 µs, but spun, so that they could send on time.
+    /// Whether client threads spun instead of sleeping in waits under 60 µs, so that they could send on time.
     pub spins: bool,
     /// Pause between an answer and the next request of the connection, µs; `null` if there is no pause.
     #[serde(default, deserialize_with = "Amount::read")]

@@ -10,8 +10,8 @@ use crate::record::{Comparison, CpuTicks, Epoch, Slice, Trial, Why};
 /// Maximum number of latencies in a record: a quarter of an hour at 150,000 requests per second. A measurement keeps no
 /// more latencies than this, and a file cannot make its reader unpack more.
 pub const MOST_SAMPLES: u64 = 1 << 27;
-/// Upper limit of the sum of all integers of a comparison. A 64-bit number can be more than a hundred times larger, so
-/// no sum of some of the integers overflows.
+/// Upper limit of the sum of all integers of a comparison: less than a hundredth of the largest 64-bit number, so no
+/// sum of some of these integers overflows.
 const MOST_TOGETHER: u128 = 1 << 57;
 
 impl Serialize for Comparison {
@@ -264,7 +264,8 @@ fn sum_of_slice(slice: &Slice) -> u128 {
     ];
     let seen = seats.map_or([0; 3], |it| [u64::from(it.same), u64::from(it.split), it.moves.unwrap_or(0)]);
     let small = drained_ns.iter().chain(completions_per_100ms);
-    // `start_ns` is a point in time. The statistics add only the times of the same slice to `start_ns`.
+    // `start_ns` is a point in time, and the statistics never add up several of these points, so the sum here counts
+    // `start_ns` only in milliseconds.
     let start = u128::from(*start_ns) / 1_000_000;
     start
         + total(&seen)

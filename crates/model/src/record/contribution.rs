@@ -1,5 +1,5 @@
-//! One machine's contribution to a pool of results: its figures, and the facts about the machine that change them. No
-//! field identifies the machine.
+//! One machine's contribution to a pool of results: its figures, and the facts about the machine that influence the
+//! figures. No field identifies the machine.
 //!
 //! `looptax show --publish` writes a contribution as one line of JSON; `looptax-fleet` makes and checks contributions.
 
@@ -98,7 +98,7 @@ pub struct ContributedResult {
     pub baseline: String,
     /// The arm that is compared with the baseline.
     pub arm: String,
-    /// Throughput lost, percent, with its interval; missing if its size is uncertain.
+    /// Throughput lost, percent, with its interval; missing if the size of the loss is uncertain.
     pub tax_pct: Figure,
     /// The range that contains the tax, percent, if the tax's size is uncertain.
     #[serde(default, deserialize_with = "Real::read")]

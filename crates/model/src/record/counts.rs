@@ -1,7 +1,7 @@
 //! Converts the raw counts of a record to the form that the statistics need.
 //!
 //! A record may come from an untrusted source: if an epoch's counts are inconsistent, the epoch has no effect, and
-//! nothing panics. Called by the experiment at its looks, and by the code that judges a record.
+//! nothing panics. Called by the experiment at its interim analyses, and by the code that judges a record.
 
 use crate::stats::{self as stats, Noise, Response, Side};
 

@@ -7,7 +7,7 @@ use crate::stats::range::{Amount, Probability, Real, SmallCount};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-/// Diagnostics of one arm compared with the baseline.
+/// Diagnostics of one arm compared with the baseline. θ is ln(baseline's throughput / arm's throughput).
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 pub struct Diagnostics {
     /// Half the difference between θ in epochs that start with one arm and θ in epochs that start with the other arm.
@@ -22,11 +22,12 @@ pub struct Diagnostics {
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub theta_sd: Option<f64>,
-    /// Variance of the slice counts of an arm divided by the mean of these counts.
+    /// Variance of an arm's numbers of requests per slice, divided by the mean of these numbers.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub dispersion: Option<f64>,
-    /// The smallest half width, in percentage points, that any design could reach in the same time.
+    /// The smallest half width of the tax's interval, in percentage points, that any design could reach in the same
+    /// time.
     #[serde(default, deserialize_with = "Real::read")]
     #[schemars(with = "Option<Real>")]
     pub sampling_floor_pct: Option<f64>,

@@ -65,7 +65,7 @@ pub enum DoctorAnswer {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "check", rename_all = "lowercase")]
 pub enum DoctorResult {
-    /// The same arm on both sides must show no difference.
+    /// An arm that is compared with itself must show no difference.
     Aa(AaCheck),
     /// An injected delay of known length must show in the tax.
     Inject(InjectCheck),

@@ -84,7 +84,7 @@ impl Figure {
     /// Makes a figure from plain numbers.
     ///
     /// If the value is not finite, or is outside the range that a record may hold, the result is [`Figure::Missing`].
-    /// If an end of the interval is such a number, the end becomes `None`.
+    /// An end of the interval that is such a number becomes `None`.
     pub fn new(value: f64, lo: f64, hi: f64, n: u64) -> Self {
         if !Real::holds(value) {
             return Self::missing(format!("the estimate is {value}"));

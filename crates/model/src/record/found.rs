@@ -40,7 +40,7 @@ pub struct Found {
     /// The chains of programs that serve pages: web servers, the programs behind them, poolers, databases.
     #[serde(default)]
     pub chains: Vec<FoundChain>,
-    /// Listening sockets that looptax could not assign to a server: it cannot see the socket's process, and public
+    /// Listening sockets that looptax could not assign to a server: looptax cannot see the socket's process, and public
     /// information does not identify the server.
     #[serde(default)]
     pub listeners: Vec<FoundListener>,
@@ -63,7 +63,7 @@ impl Found {
     }
 }
 
-/// The additional CPU time of a request over TCP compared with the socket, and the measurement from which it was
+/// The additional CPU time of a request over TCP compared with the socket, and the measurement from which this time was
 /// computed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a separate fact")]
@@ -174,7 +174,7 @@ pub struct FoundListener {
     #[serde(deserialize_with = "ProcessId::read")]
     #[schemars(with = "Vec<ProcessId>")]
     pub server_pids: Vec<u32>,
-    /// The owner's web servers and proxies; the socket may also belong to one of them: `nginx 812`.
+    /// The owner's web servers and proxies, to which the socket may also belong: `nginx 812`.
     #[serde(default)]
     pub web_servers: Vec<String>,
     /// Number of connections to the socket from this machine.

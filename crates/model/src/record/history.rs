@@ -94,8 +94,9 @@ impl PastRun {
     }
 }
 
-/// Returns a verdict for each size and arm. The ends of a storm's connections are not pinned, and for most clients one
-/// thread opens all connections.
+/// Returns a verdict for each size and arm. The verdict's placement is `free`, because the ends of a storm's
+/// connections are not pinned; the verdict's client model is `event`, because for most clients one thread opens all
+/// connections.
 fn of_storms(storms: &Storms) -> impl Iterator<Item = PastVerdict> {
     let kind = storms.target.rsplit(':').next().unwrap_or_default();
     storms.sizes.iter().flat_map(move |size| {

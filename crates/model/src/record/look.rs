@@ -1,6 +1,6 @@
 //! A glimpse: a placement that looptax measured for some seconds, without a verdict.
 //!
-//! Only observed rates are saved: they have no interval, and none of them is an estimate.
+//! Only observed rates are saved; they are not estimates, and have no intervals.
 
 use crate::stats::range::{Amount, AtLeastOne};
 use schemars::JsonSchema;
@@ -43,7 +43,7 @@ pub struct LookArm {
     pub name: String,
     /// The range of the arm's rates, each over 100 ms.
     pub rate_100ms_per_s: RateRange,
-    /// Levels between which the rate jumps; empty if it does not jump.
+    /// Levels between which the rate jumps; empty if the rate does not jump.
     #[serde(default, deserialize_with = "Amount::read")]
     #[schemars(with = "Vec<Amount>")]
     pub modes_per_s: Vec<f64>,

@@ -29,7 +29,7 @@ pub struct Epoch {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub reconnect_us: u64,
-    /// Time to prime all connections.
+    /// Time to prime all connections with requests that do not count.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub prime_us: u64,
@@ -88,7 +88,7 @@ pub struct Slice {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub start_ns: u64,
-    /// Length of the guard.
+    /// Length of the guard: the first part of the slice, in which requests do not count.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub guard_ns: u64,
@@ -163,7 +163,7 @@ pub struct Slice {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub receives: u64,
-    /// System calls of the client that wait: poll, epoll.
+    /// Number of the client's system calls that wait: poll, epoll.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub waits: u64,
@@ -187,7 +187,8 @@ pub struct Slice {
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub server_cpu_ns: Option<u64>,
-    /// Time that a supervisor spent on the client's connections while the slice's requests were answered.
+    /// Time that the supervisor, which moves connections to the socket, spent on the client's connections while the
+    /// slice's requests were answered.
     #[serde(default, skip_serializing_if = "Option::is_none", deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub supervisor_ns: Option<u64>,

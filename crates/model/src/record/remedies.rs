@@ -26,8 +26,8 @@ pub struct Remedies {
 pub struct Remedy {
     /// The kind of change.
     pub kind: RemedyKind,
-    /// Whether the change starts from today's transport, as measured; if not, it is a change for programs that connect
-    /// over another transport.
+    /// Whether `from` is the transport that programs use today; if not, the change is for programs that connect over
+    /// another transport.
     pub is_today: bool,
     /// The arm before the change.
     pub from: String,

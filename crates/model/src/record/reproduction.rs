@@ -57,7 +57,7 @@ pub struct ReproductionPart {
     pub steps: Vec<ReproductionStep>,
     /// The claims, each with the measurement that tests the claim.
     pub rows: Vec<ReproductionRow>,
-    /// Throughput for each number of connections, if the article has it.
+    /// Throughput for each number of connections, if the article has such figures.
     #[serde(default)]
     pub points: Vec<ReproductionPoint>,
     /// Additional attempts to measure a published figure, if no other measurement reproduced the figure.
@@ -90,12 +90,12 @@ pub struct Article {
     pub workload: String,
 }
 
-/// A comparison that was made for the article; a user can repeat it by hand.
+/// A comparison that looptax made to test the article's claims; a user can repeat it by hand.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionStep {
     /// A description of the comparison, for a person.
     pub what: String,
-    /// The command line that makes the same comparison.
+    /// The command line with which a user can repeat this comparison.
     pub command: String,
     /// The name of the run whose record has the measurement; `null` if nothing was measured.
     pub run: Option<String>,
@@ -103,7 +103,7 @@ pub struct ReproductionStep {
     pub path: Option<String>,
 }
 
-/// A claim and its measurement.
+/// A published claim, and the measurement that tests it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct ReproductionRow {
     /// The name of the claim.
@@ -135,7 +135,7 @@ pub struct ReproductionRow {
 /// A published figure.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Published {
-    /// The figure with the article's words.
+    /// The figure in the article's words.
     pub words: String,
     /// The same figure in the row's unit.
     #[serde(deserialize_with = "Real::read")]
@@ -225,7 +225,7 @@ pub struct ReproductionProof {
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub streamed_bytes: Option<u64>,
-    /// Number of whole commands that ran, over both arms.
+    /// Number of runs of a command that was measured as a whole, over both arms.
     #[serde(default, deserialize_with = "Count::read")]
     #[schemars(with = "Option<Count>")]
     pub runs: Option<u64>,

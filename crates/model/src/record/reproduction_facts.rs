@@ -33,14 +33,14 @@ pub enum ReproductionReason {
         /// Why there is no figure.
         na: String,
     },
-    /// The comparison has no verdict that should be believed.
+    /// The comparison's verdict is inconclusive or invalid.
     Withheld(Withheld),
     /// The comparison has a warning.
     Warned {
         /// The warning.
         warning: String,
     },
-    /// The measurement ended before a planned look.
+    /// The measurement ended before a planned interim analysis.
     Ended {
         /// Whether the user interrupted the measurement. If not, the measurement ended because its time was over.
         interrupted: bool,
@@ -67,14 +67,14 @@ pub enum ReproductionReason {
         /// MariaDB's version.
         mariadb: String,
     },
-    /// The figure for only some of the measured pages: as many as the article had.
+    /// The figure for only the first of the measured pages: as many pages as the article had.
     FirstPages {
         /// Percent that TCP adds to the time which these pages spend in queries.
         added_pct: Estimate,
     },
 }
 
-/// A conclusion from all rows of a part together.
+/// A conclusion from all claims of a publication together.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub enum ReproductionFinding {

@@ -30,7 +30,7 @@ pub struct Record {
     /// Time at which the run started, RFC 3339.
     pub started_at: String,
     /// Time at which the run ended, RFC 3339; `null` while the run lasts, and after an interruption that left no time
-    /// to save it.
+    /// to save the record.
     pub finished_at: Option<String>,
     /// The command line, without passwords.
     pub command: Vec<String>,
@@ -58,7 +58,7 @@ pub struct Record {
 }
 
 impl Record {
-    /// Makes a record of this form and method, without any measurement.
+    /// Makes a record with the current versions of the form and the method, and without any measurement.
     pub fn begun(id: String, started_at: String, looptax_version: &str) -> Self {
         Self {
             schema_version: SCHEMA_VERSION,

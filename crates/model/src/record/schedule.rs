@@ -11,7 +11,7 @@ use crate::record::Hex64;
 /// The plan of one comparison.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Schedule {
-    /// Length of a slice's active window; 0 for whole commands, which run until they end.
+    /// Length of a slice's active window; 0 for commands that are measured as a whole, from their start to their end.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub slice_ms: f64,
@@ -19,13 +19,14 @@ pub struct Schedule {
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub guard_ms: f64,
-    /// Number of groups of eight slices in an epoch; 0 for whole commands, which have four runs in an epoch.
+    /// Number of groups of eight slices in an epoch; 0 for commands that are measured as a whole, with four runs in an
+    /// epoch.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub octets_per_epoch: u32,
-    /// The planned looks at the data, sorted by number of epochs.
+    /// The planned interim analyses (looks), sorted by number of epochs.
     pub looks: Vec<PlannedLook>,
-    /// Whether there is only one look, after a fixed time.
+    /// Whether there is only one interim analysis, after a fixed time.
     pub fixed: bool,
     /// Whether the run continues until the interval is narrow enough.
     pub precise: bool,
@@ -41,14 +42,14 @@ pub struct Schedule {
     pub seed: Hex64,
 }
 
-/// One planned look at the data.
+/// One planned interim analysis.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct PlannedLook {
-    /// Number of epochs after which the look takes place.
+    /// Number of epochs after which the interim analysis takes place.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub epochs: u32,
-    /// The two-sided level of every interval that is computed at this look.
+    /// The two-sided level of every interval that is computed at this interim analysis.
     #[serde(deserialize_with = "Level::read")]
     #[schemars(with = "Level")]
     pub alpha: f64,

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Spelling {
     /// Name of the driver, framework or application: `mysqli`, `go-redis`, `wordpress`.
     pub name: String,
-    /// The programming language in which it is used.
+    /// The programming language of the driver, framework or application.
     pub language: String,
     /// The place where the text has to be written.
     pub place: String,
@@ -26,7 +26,7 @@ pub struct Spelling {
     pub traps: Vec<String>,
     /// Reasons why the text does not work for this connection.
     pub cannot: Vec<String>,
-    /// The driver that connected when looptax tried it with texts of this form; `null` if no driver was tried.
+    /// The driver with which looptax tried a text of this form, and which connected; `null` if no driver was tried.
     pub proved: Option<Proved>,
 }
 
@@ -37,11 +37,11 @@ pub struct Proved {
     pub driver: String,
     /// The driver's language and the language's version.
     pub language: String,
-    /// The date: `2026-11-21`.
+    /// The date on which the driver was tried: `2026-11-21`.
     pub date: String,
 }
 
-/// The transport that a driver uses for a host. The alias of each variant is its short name in the table of dialects.
+/// The transport that a driver uses for a host. Each alias is the short name of the variant in the table of dialects.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 pub enum Takes {
     /// The socket.

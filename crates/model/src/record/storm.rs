@@ -1,5 +1,5 @@
-//! The result of connection storms: how many connections failed over each transport, and how long the last answer
-//! took.
+//! The result of connection storms, in which many connections are opened within a short time: how many connections
+//! failed over each transport, and how long the last answer took.
 //!
 //! This part of a record is separate from the record's comparisons, because a storm has no epochs and no requests.
 

@@ -119,7 +119,7 @@ pub enum StreamEvent {
 pub struct StreamPlan {
     /// A description of the plan, for a person.
     pub words: String,
-    /// The planned comparisons in order; empty for whole commands, storms and trials.
+    /// The planned comparisons in order; empty for commands that are measured as a whole, for storms, and for trials.
     pub steps: Vec<StreamStep>,
     /// Upper limit of the time for warming up and measuring, in seconds; `null` if it is not known. The time to start
     /// and fill the servers is not included.

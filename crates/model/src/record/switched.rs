@@ -126,7 +126,7 @@ pub enum FileRemarkCode {
     Conffile,
     /// The file is in a git work tree.
     GitTree,
-    /// This user may not create a file in the file's folder.
+    /// The user that runs looptax may not create a file in the file's folder.
     FolderClosed,
     /// A program that is not moved is connected to the port on which the server will stop listening.
     PortInUse,
@@ -180,7 +180,7 @@ pub enum SwitchOutcome {
     NothingToDo,
     /// The switch cannot be done in the present state.
     NotDone,
-    /// The connections were moved, and this was proved.
+    /// The connections were moved, and the move was proved.
     Moved,
     /// The files were changed, but nothing connected afterwards, so nothing is proved.
     Unproved,
@@ -215,12 +215,12 @@ pub enum SwitchStanding {
     UnderWay,
     /// The switch was interrupted; the user has to finish or undo it.
     Interrupted,
-    /// The connections were moved, and this was proved.
+    /// The connections were moved, and the move was proved.
     Moved,
     /// The server was prepared to accept the application over the socket; another switch changes the application's own
     /// files.
     Prepared,
-    /// The connections were moved, but this was not proved.
+    /// The connections were moved, but the move was not proved.
     Unproved,
     /// The switch did not work, and the old files were put back.
     PutBack,

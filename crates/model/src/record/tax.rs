@@ -49,7 +49,8 @@ pub struct Tax {
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_epochs: u32,
-    /// The look at which the arm was judged, counted from 0; `null` if the run was interrupted before the first look.
+    /// The interim analysis (look) at which the arm was judged, counted from 0; `null` if the run was interrupted
+    /// before the first interim analysis.
     #[serde(default, deserialize_with = "Index::read")]
     #[schemars(with = "Option<Index>")]
     pub look: Option<u32>,
@@ -57,24 +58,24 @@ pub struct Tax {
     #[serde(deserialize_with = "Level::read")]
     #[schemars(with = "Level")]
     pub alpha: f64,
-    /// Whether the comparison ended before the last planned look.
+    /// Whether the comparison ended before the last planned interim analysis.
     pub stopped_early: bool,
     /// Diagnostics of the same data.
     pub diagnostics: Diagnostics,
 }
 
 impl Tax {
-    /// Returns whether the difference is only just certain. The interval of the throughput then does not contain zero,
-    /// but the interval of the time per request contains zero.
+    /// Returns whether the difference is only just significant. The interval of the throughput then does not contain
+    /// zero, but the interval of the time per request contains zero.
     pub fn is_just(&self) -> bool {
         let [pct, us] = [&self.throughput_pct, &self.latency_us.mean].map(|it| it.known());
         self.verdict == Verdict::Difference
             && pct.zip(us).is_some_and(|(pct, us)| pct.excludes_zero() && !us.excludes_zero())
     }
 
-    /// Returns whether the figure may be shown. The figure is not shown if the run is invalid, or if the size of the
-    /// effect is uncertain. It is also not shown if the verdict was withdrawn because parts of the run differ, or
-    /// because of the transient after the guard.
+    /// Returns whether the size of the tax may be shown. The size is hidden if the run is invalid, if the size is
+    /// uncertain, or if the verdict was withdrawn because parts of the run differ or because of the transient after the
+    /// guard.
     pub fn has_size(&self) -> bool {
         let is_taken_back = matches!(self.reason, Reason::PartsDiffer { .. } | Reason::GuardTransient { .. });
         self.verdict != Verdict::Invalid

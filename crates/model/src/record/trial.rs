@@ -39,9 +39,9 @@ pub struct Trial {
     pub p95_us: [Figure; 2],
     /// Time that the other arm adds to the 95th percentile of a page's time, µs.
     pub p95_added_us: Figure,
-    /// Time that the other arm adds to the mean page, without the time that the supervisor adds, µs. If an
-    /// application's own configuration contains the address or the socket, this figure is closer to the application's
-    /// cost.
+    /// Time that the other arm adds to the mean page, without the time that is added by the supervisor (the process
+    /// that moves connections to the socket), µs. If an application's own configuration contains the address or the
+    /// socket, this figure is closer to the application's cost.
     pub added_by_configuration_us: Figure,
     /// The servers' own counts of requests, both arms together, for servers that report a count.
     #[serde(default)]
@@ -140,8 +140,8 @@ pub struct TrialArm {
     pub n_failed: u64,
     /// The application's connections, by server.
     pub connections: Vec<TrialConnections>,
-    /// Time that the supervisor spent on the connections, µs per page. It is part of the pages' time, but not of the
-    /// cost for an application whose own configuration names the socket.
+    /// Time that the supervisor spent on the connections, µs per page. This time is part of the pages' time, but not of
+    /// the cost for an application whose own configuration names the socket.
     #[serde(deserialize_with = "Amount::read")]
     #[schemars(with = "Amount")]
     pub supervisor_us_per_page: f64,

@@ -115,8 +115,8 @@ pub struct WatchedHop {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_bytes_answered: u64,
-    /// The counts of each look of the snapshot, in order of time, if these counts were saved; intervals are computed
-    /// from these counts.
+    /// The counts of each look (a part of the snapshot's time), in order of time, if these counts were saved; intervals
+    /// are computed from these counts.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub looks: Vec<WatchedLook>,
 }
@@ -142,7 +142,7 @@ pub struct WatchedQueue {
     pub backlog: u64,
 }
 
-/// The counts of a hop in one of several looks.
+/// The counts of a hop in one look, which is a part of the snapshot's time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedLook {
     /// Length of the look in seconds.

@@ -80,7 +80,8 @@ pub struct WatchedChange {
     pub notes: Vec<String>,
 }
 
-/// The figures of one snapshot.
+/// The figures of one snapshot. Intervals come from the differences between looks, which are parts of the snapshot's
+/// time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct WatchedSide {
     /// The transport that most of the requests used.

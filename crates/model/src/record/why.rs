@@ -137,7 +137,7 @@ pub struct Sampling {
 /// An epoch in which the sampler was on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledEpoch {
-    /// The slices of the epoch, as counted.
+    /// The slices of the epoch, with their counts.
     pub raw: Epoch,
     /// CPU time by layer, `[baseline, other]`, in the order of `layers`.
     #[serde(deserialize_with = "Count::read")]
@@ -149,7 +149,7 @@ pub struct SampledEpoch {
     pub counts: [Vec<u64>; 2],
 }
 
-/// A process that a request needs, or a function in which it spends time.
+/// A process that a request needs, or a function in which such a process spends time.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct SampledPart {
     /// The role of the process: `client`, `server`, `port proxy`, `pooler`, `supervisor`.

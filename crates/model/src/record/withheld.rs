@@ -1,4 +1,4 @@
-//! The facts for a sentence about a verdict that a reader should not rely on.
+//! The facts for a sentence about a withheld verdict: a verdict that is inconclusive or invalid.
 
 use crate::stats::range::{Amount, Count, ProperPercent, SmallCount};
 use schemars::JsonSchema;
@@ -15,7 +15,7 @@ pub struct Withheld {
     pub reason: Reason,
     /// The names of the baseline and the other arm.
     pub arms: [String; 2],
-    /// The arm that would lose.
+    /// The arm that loses; `null` if this is not known.
     pub direction: Option<Direction>,
     /// The smallest tax that matters, in percent.
     #[serde(deserialize_with = "ProperPercent::read")]
@@ -38,7 +38,7 @@ pub struct Withheld {
 }
 
 impl Withheld {
-    /// Returns the withheld verdict; `None` if the verdict is not withheld.
+    /// Returns the facts about a withheld verdict; `None` if the verdict is not withheld.
     pub fn for_tax(comparison: &Comparison, tax: &Tax) -> Option<Self> {
         let is_private = comparison.target.private && !comparison.is_of_program();
         matches!(tax.verdict, Verdict::Inconclusive | Verdict::Invalid).then(|| Self {
@@ -59,15 +59,16 @@ fn one() -> u64 {
     1
 }
 
-/// Returns the total time of one epoch for each pair of arms, ms. Pairs do not share epochs, so their times add up.
+/// Returns the total time of one epoch of every pair of arms, ms. Pairs do not share epochs, so the times of the pairs
+/// add up.
 fn epoch_ms(comparison: &Comparison) -> f64 {
     let schedule = &comparison.schedule;
-    // An epoch of whole commands or dumps has two runs of each arm.
+    // An epoch has two runs of each arm, if commands or dumps are measured as a whole.
     let runs = comparison.arms.iter().filter_map(|arm| arm.latency_us.mean.known());
     let runs_ms: f64 = runs.map(|us| 2.0 * us.value / 1e3).sum();
     let epoch_ms = match schedule.octets_per_epoch {
-        // An epoch starts the application four times, and a third of each run counts. For a load command, only the
-        // times of its runs are known.
+        // An epoch starts the application four times, and only a third of each run counts: `slice_ms`. For a load
+        // command, only the times of its runs are known.
         0 if comparison.trial.is_some() && schedule.slice_ms > 0.0 => 12.0 * schedule.slice_ms,
         0 => runs_ms,
         octets => 8.0 * f64::from(octets) * (schedule.slice_ms + schedule.guard_ms),

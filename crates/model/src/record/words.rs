@@ -34,7 +34,7 @@ pub enum Client {
     Block,
     /// A few threads that use epoll.
     Event,
-    /// A whole command or an application, which waits in its own way.
+    /// A command that is measured as a whole, or an application: both wait in their own way.
     Command,
 }
 

@@ -1,9 +1,9 @@
-//! The bill: how much one arm adds to another arm, if several arms were each compared with the same baseline.
+//! The bill: how much time one arm adds, compared with another arm, if both were compared with the same baseline.
 //!
 //! A block has the n-th epoch of every pair; these epochs ran one after the other, in random order. Within an epoch,
-//! the difference between an arm and the baseline does not contain the machine's drift. The addition of arm x to arm y
-//! is (x − baseline) − (y − baseline), computed block by block. So the steps add up exactly within each block, and
-//! nearly in their estimates.
+//! the difference between an arm and the baseline does not contain the machine's drift. The time that arm x adds to arm
+//! y is (x − baseline) − (y − baseline), computed block by block. So the steps add up exactly within each block, and
+//! approximately in the estimates.
 
 use crate::stats::epoch::{Epoch, Side, Slice};
 use crate::stats::estimate::Estimate;
@@ -15,11 +15,11 @@ use crate::stats::judge::{Metric, cpu_us, mean_latency_us};
 pub struct Blocks {
     /// For each pair and block, `[time, CPU time]` of a request, µs: other arm minus baseline.
     differences: Vec<Vec<[f64; 2]>>,
-    /// For each pair and block, `[time, CPU time]` of a request on each side, µs.
+    /// For each pair and block, `[time, CPU time]` of a request over the baseline and over the other arm, µs.
     sides: Vec<Vec<[[f64; 2]; 2]>>,
 }
 
-/// The cost of an arm, or its addition to another arm.
+/// The cost of an arm, or the cost that it adds to another arm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Cost {
     /// Time per request and connection, µs.

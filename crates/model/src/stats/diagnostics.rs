@@ -35,7 +35,8 @@ pub struct Diagnostics {
     pub rate_modes: [Option<RateModes>; 2],
     /// CPU time that other processes and the hypervisor used, over the whole run.
     pub noise: Option<NoiseShares>,
-    /// Epochs with too much steal or foreign CPU time, by the same rule that withholds verdicts.
+    /// Epochs in which the hypervisor or other processes used too much CPU time, by the same rule that withdraws
+    /// verdicts.
     pub noisy_epochs: Vec<usize>,
     /// Whether θ depends on which arm ran first.
     pub order_effect: Option<OrderEffect>,
@@ -53,8 +54,8 @@ pub struct Diagnostics {
 
 impl Diagnostics {
     /// Computes all diagnostics of `epochs`. `thetas` has the θ of each epoch that has a θ, in order. `noisy_epochs`
-    /// has the indexes of the epochs with too much steal or foreign CPU time. `connections` is C, the number of
-    /// connections per arm. `alpha` is the level of the run's intervals.
+    /// has the indexes of the epochs in which the hypervisor or other processes used too much CPU time. `connections`
+    /// is C, the number of connections per arm. `alpha` is the level of the run's intervals.
     pub fn from_epochs(
         epochs: &[Epoch],
         thetas: &[f64],

@@ -101,9 +101,9 @@ pub struct Epoch {
 impl Epoch {
     /// Computes θ of this epoch: ln(baseline's throughput / other arm's throughput); positive if the other arm loses.
     ///
-    /// For each octet of slices: med4(ln rate of the baseline) − med4(ln rate of the other arm), where med4 is the
-    /// mean of the two middle values of four. The epoch's θ is the mean over its octets. One disturbed slice per arm
-    /// and octet has no influence. [`Epoch::contrast`] describes when the result is `None`.
+    /// For each octet (a group of eight slices): med4(ln rate of the baseline) − med4(ln rate of the other arm), where
+    /// med4 is the mean of the two middle values of four. The epoch's θ is the mean over its octets. One disturbed
+    /// slice per arm and octet has no influence. [`Epoch::contrast`] describes when the result is `None`.
     ///
     /// If the verdict is computed from response times: ln(other arm's median response time / baseline's median
     /// response time), by the same scheme.
@@ -137,7 +137,6 @@ impl Epoch {
         self.slices.iter().any(|slice| slice.response.is_some())
     }
 
-    /// Returns whether the other arm ran first.
     pub fn is_other_first(&self) -> bool {
         self.slices.first().is_some_and(|slice| slice.side == Side::Other)
     }

@@ -31,7 +31,6 @@ pub struct Judgement {
     pub verdict: Verdict,
     /// The arm that loses; `None` if this is not known.
     pub direction: Option<Direction>,
-    /// The reason for the verdict.
     pub reason: Reason,
     /// The range of the effect's size, if the direction of the effect is known but its size is uncertain.
     pub uncertain_size: Option<UncertainSize>,
@@ -57,18 +56,17 @@ pub struct Judgement {
     pub sides: [SideSummary; 2],
     /// The secondary metrics with their p-values, adjusted by Holm's method.
     pub secondary: Vec<Secondary>,
-    /// Diagnostics of the measurement, computed from its own data.
     pub diagnostics: Diagnostics,
-    /// The warnings for the reader.
     pub warnings: Vec<Warning>,
 }
 
 /// Judges one comparison.
 ///
 /// Estimands: the typical ratio of throughputs over epochs (θ, on which the verdict is based), the ratio of totals,
-/// differences per request in µs, and ratios of latency quantiles. Each has an interval of level 1 − α. Assumes that a
-/// fair coin drew the order of the arms in each epoch. An epoch that was cut short (see [`Epoch::contrast`]) is used
-/// only for latencies, stalls and noise. Without epochs, the judgement is inconclusive or invalid and has no figures.
+/// differences per request in µs, and ratios of latency quantiles. Each estimate has an interval of level 1 − α.
+/// Assumes that a fair coin drew the order of the arms in each epoch. An epoch that was cut short (see
+/// [`Epoch::contrast`]) is used only for latencies, stalls and noise. Without epochs, the judgement is inconclusive or
+/// invalid and has no figures.
 ///
 /// Deterministic: the same input gives the same bits.
 ///

@@ -4,7 +4,7 @@
 //! nothing runs in parallel. The experiment passes its epochs to [`judge()`], and [`StopRule`] decides whether the run
 //! continues; `judge` and `StopRule` use everything else in this module.
 //!
-//! Every metric has the same sign: positive means that the other arm loses compared with the baseline.
+//! In every metric, a positive figure means that the other arm loses compared with the baseline.
 
 mod bill;
 mod diagnostics;

@@ -15,11 +15,9 @@ use crate::stats::estimate::Estimate;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Quantile {
     P50,
-    /// The 90 % quantile.
     P90,
     /// The 95 % quantile; only for an application's pages.
     P95,
-    /// The 99 % quantile.
     P99,
     /// The 99.9 % quantile.
     P999,
@@ -118,8 +116,8 @@ fn nth_smallest(parts: &[&[u32]], idx: usize) -> u32 {
     upper << 16 | lower
 }
 
-/// Returns the value that has `n_before` values before it in sorted order. Some of the values before it may be equal to
-/// the returned value; `n_before` is set to the number of these.
+/// Returns the value that has `n_before` values before it in sorted order. Then sets `n_before` to the number of these
+/// values that are equal to the returned value.
 fn halfword_at(values: impl Iterator<Item = u32>, n_before: &mut usize) -> u32 {
     let mut counts = vec![0_u32; 1 << 16];
     for value in values {

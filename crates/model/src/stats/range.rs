@@ -167,7 +167,7 @@ ranges! {
     /// A time, a rate or a cost; it is never negative.
     Amount: "number", "a time, rate or cost", 0.0, MOST, (false, false);
     /// A time or rate by which another number is divided, so it must be above zero.
-    Positive: "number", "a time or rate that must be there", 0.0, MOST, (true, false);
+    Positive: "number", "this time or rate", 0.0, MOST, (true, false);
     /// A number of objects, bytes or nanoseconds.
     Count: "integer", "a count", 0.0, MOST_COUNT, (false, false);
     /// A count that fits in 32 bits, such as the nanoseconds of a latency.

@@ -95,7 +95,6 @@ pub enum StopCause {
     /// The interval does not contain zero.
     ExcludesZero,
     InsideDelta,
-    /// It was the last interim analysis.
     Last,
     /// The measurement is invalid, so more epochs would not help.
     Invalid,

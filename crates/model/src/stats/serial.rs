@@ -1,7 +1,8 @@
 //! The mean of a series that was observed over a continuous time: neighbouring values are similar, and the interval
 //! must account for this.
 //!
-//! Used if the order of the values is not random: `watch` only observes, one look after the other.
+//! Used if the order of the values is not random: `watch` only observes, one look after the other. A look is a short
+//! period whose counts are kept separately.
 
 use crate::stats::Estimate;
 use crate::stats::diagnostics::lag1_autocorrelation;

@@ -1,6 +1,6 @@
 //! The share of events in groups whose members are not independent: connections of one storm often fail together.
 //!
-//! Pure. Called for the experiment's storms.
+//! Called for the experiment's storms.
 
 use crate::stats::distributions::t_critical;
 use crate::stats::estimate::Estimate;

@@ -63,7 +63,6 @@ pub fn rate_per_s(totals: &[ArmTotal], alpha: f64) -> Option<Estimate> {
 /// Fieller's interval for the ratio of two means.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Fieller {
-    /// The ratio of the means.
     pub ratio: Estimate,
     /// t²·var(mean of the denominator)/mean². If this number is far below 1, the linearised interval is good enough.
     pub g: f64,

@@ -17,14 +17,12 @@ pub(crate) fn load() -> Value {
     serde_json::from_str(include_str!("../../tests/stat_vectors.json")).unwrap()
 }
 
-/// Returns the floats of a JSON array.
 #[track_caller]
 pub(crate) fn floats(value: &Value) -> Vec<f64> {
     let items = value.as_array().unwrap();
     items.iter().map(|item| item.as_f64().unwrap()).collect()
 }
 
-/// Returns the counts of a JSON array.
 #[track_caller]
 pub(crate) fn counts(value: &Value) -> Vec<u64> {
     let items = value.as_array().unwrap();

@@ -71,11 +71,11 @@ fn facts(host: &Host) -> [(&'static str, String); 13] {
         ("preemption", text(&host.preemption)),
         ("scheduler features", text(&host.sched_features)),
         ("huge pages", text(&host.thp)),
-        ("interrupt time apart", word(host.irq_time_accounting)),
+        ("separate interrupt time", word(host.irq_time_accounting)),
     ]
 }
 
-/// Removes the folder name of a private server from a value: it differs in every run and has no meaning.
+/// Removes the folder name of a private server from a value, because this name differs in every run and has no meaning.
 fn without_scratch(value: &str) -> String {
     let mut parts = value.split(SCRATCH);
     let mut rest = parts.next().unwrap_or_default().to_owned();
@@ -86,7 +86,7 @@ fn without_scratch(value: &str) -> String {
     rest
 }
 
-/// Returns the keys whose values differ, with both values; a side without the key has `-`.
+/// Returns the keys whose values differ, with both values; the value of a run without the key is `-`.
 fn differing(before: &BTreeMap<String, String>, after: &BTreeMap<String, String>) -> Vec<(String, String, String)> {
     let mut keys: Vec<&String> = before.keys().chain(after.keys()).collect();
     keys.sort();

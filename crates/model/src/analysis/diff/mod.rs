@@ -72,8 +72,8 @@ fn without_verdict(pairs: &[(&Comparison, &Comparison)]) -> Vec<String> {
     let sentence = |run: &str, comparison: &Comparison| {
         comparison.tax.iter().any(is_withheld).then(|| {
             format!(
-                "{run} has no verdict on {}: the run was disturbed, or it drifted, or it is invalid; a change that is \
-                 shown here may have no other cause",
+                "{run} has no verdict on {}: the run was disturbed, or it drifted, or it is invalid; this may be the \
+                 only cause of a change that is shown here",
                 name(comparison)
             )
         })

@@ -1,4 +1,4 @@
-//! Compares two looks of `watch`: the same clients before and after a change.
+//! Compares two saved snapshots of `watch`: the same clients before and after a change.
 //!
 //! `same` finds the clients that are in both saved snapshots, and `series` computes how long their requests took. The
 //! two saved snapshots are not paired: other changes between them are part of the difference but not of its interval.
@@ -78,7 +78,7 @@ pub fn watched_diff(before: (Option<&str>, &Watched), after: (Option<&str>, &Wat
     if hops.is_empty() {
         return Err(Failure::usage(
             "no client made requests to the same server in both counts",
-            "the same programs have to make requests during both: `looptax watch` shows which programs do",
+            "the same programs have to make requests during both counts: `looptax watch` shows the programs",
         ));
     }
     let tested: Vec<f64> = chances.iter().copied().flatten().collect();
@@ -217,7 +217,7 @@ fn other_sizes(before: &[&WatchedHop], after: &[&WatchedHop]) -> Option<String> 
     let differs = |one: f64, other: f64| one.max(other) > OTHER_SIZE * one.min(other);
     (differs(asked, asked_after) || differs(answered, answered_after)).then(|| {
         format!(
-            "these are not the same requests: on average {asked:.0} bytes sent and {answered:.0} received before, \
+            "the requests are not the same: on average {asked:.0} bytes sent and {answered:.0} received before, \
              {asked_after:.0} and {answered_after:.0} after"
         )
     })
@@ -228,7 +228,7 @@ fn other_rate([before, after]: [f64; 2]) -> Option<String> {
     let (least, most) = (before.min(after), before.max(after));
     (least > 0.0 && most >= OTHER_RATE * least).then(|| {
         format!(
-            "this is not the same load: {before:.1} requests/s before and {after:.1} after; the time of a request \
+            "the load is not the same: {before:.1} requests/s before and {after:.1} after; the time of a request \
              depends on the load"
         )
     })

@@ -1,7 +1,8 @@
 //! Finds the clients and servers that are the same in two saved snapshots of `watch`.
 //!
-//! Clients are matched by program, user and home; servers are matched by program, kind and home. Addresses change when
-//! a client is moved, and process ids change with a restart, so neither is used for the match.
+//! Clients are matched by program, user and home (the container or service); servers are matched by program, kind and
+//! home. Addresses change when a client is moved, and process ids change with a restart, so neither is used for the
+//! match.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,4 +1,4 @@
-//! Computes how long requests took, in each look and in total.
+//! Computes how long requests took, in each look (a part of a snapshot's time) and in total.
 
 use crate::record::WatchedHop;
 use crate::stats::{Estimate, Times, serial_mean};

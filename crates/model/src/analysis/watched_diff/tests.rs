@@ -185,7 +185,7 @@ fn other_requests_are_told_by_their_size() {
     let mut after = hop(("mariadbd", 9), TCP.0, TCP.1, &times(200.0));
     after.n_bytes_answered *= 2;
     let found = diff(vec![before], vec![after]).unwrap();
-    assert!(found.hops[0].notes[0].contains("not the same requests"), "{:?}", found.hops[0].notes);
+    assert!(found.hops[0].notes[0].contains("the requests are not the same"), "{:?}", found.hops[0].notes);
 }
 
 #[test]
@@ -208,7 +208,7 @@ fn a_rate_that_doubled_or_halved_is_noted_beside_the_time() {
         let found = diff(vec![at(before)], vec![at(after)]).unwrap();
         let notes = &found.hops[0].notes;
         assert_eq!(notes.len(), usize::from(is_noted), "{before} {after}: {notes:?}");
-        let words = format!("not the same load: {before:.1} requests/s before and {after:.1} after");
+        let words = format!("the load is not the same: {before:.1} requests/s before and {after:.1} after");
         assert!(notes.iter().all(|it| it.contains(&words)), "{notes:?}");
     }
 }

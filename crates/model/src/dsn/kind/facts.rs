@@ -6,7 +6,6 @@
 use super::variants::{Kind, Protocol};
 use crate::dsn::Arm;
 
-/// The facts about a kind of server.
 #[derive(Debug)]
 pub struct Facts {
     /// The kind's name in commands, tables and records: `mariadb`.
@@ -15,8 +14,8 @@ pub struct Facts {
     pub title: &'static str,
     /// The protocol of the server's clients; `None` if looptax does not speak this protocol.
     pub protocol: Option<Protocol>,
-    /// The file names of the server's program. If a program of another kind has the same file name, the version
-    /// decides which kind it is.
+    /// The file names of the server's program. If a program of another kind has the same file name, the version decides
+    /// the kind.
     pub programs: &'static [&'static str],
     /// For a pooler: the kind of server behind it. Clients' connections end at the pooler.
     pub pools: Option<Kind>,
@@ -50,7 +49,7 @@ pub struct LoginSetting {
     pub name: &'static str,
     /// The value that applies if the file does not contain the setting.
     pub usual: &'static str,
-    /// The values with which logins have the same result.
+    /// The values with which logins have the same result over both transports.
     pub same: &'static [&'static str],
     /// The start of a line that reads another file.
     pub include: &'static str,
@@ -75,7 +74,8 @@ pub struct Private {
     pub lacks: &'static [(Arm, &'static str)],
 }
 
-/// Ports and sockets that servers use unless they are configured otherwise. Several kinds may share them.
+/// Ports and sockets that servers use unless they are configured otherwise. Several kinds may share these ports and
+/// sockets.
 #[derive(Debug)]
 pub struct Usual {
     /// The ports: the first port is for clients, the others are for other protocols of the server.

@@ -14,11 +14,9 @@ pub enum Kind {
     Postgres,
     Redis,
     Valkey,
-    /// `KeyDB`.
     Keydb,
     Dragonfly,
     Memcached,
-    /// `MongoDB`.
     Mongodb,
     /// `FerretDB`, which uses `MongoDB`'s protocol.
     Ferretdb,

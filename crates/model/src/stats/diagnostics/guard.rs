@@ -10,7 +10,8 @@ use crate::stats::hodges_lehmann;
 
 /// Length of the start of the window whose requests [`Slice::early`] counts.
 pub const EARLY_NS: u64 = 10_000_000;
-/// If the transient accounts for more than this share of θ, it is an objection to the verdict. An engineering choice.
+/// If the transient accounts for more than this share of θ, the verdict is withdrawn. The number is an engineering
+/// choice.
 const LARGEST_SHARE: f64 = 0.25;
 
 /// The rate at the start of the windows compared with the rate in the rest of the windows.
@@ -26,8 +27,8 @@ pub struct GuardTransient {
 impl GuardTransient {
     /// Returns whether the transient is real and could account for more than a quarter of `theta`.
     ///
-    /// The transient is real if the interval of its addition does not contain zero. Without this condition, counting
-    /// noise would be an objection to most small effects.
+    /// The transient is real if the interval of `added_theta` does not contain zero. Without this condition, counting
+    /// noise would withdraw the verdicts on most small effects.
     pub fn may_explain(&self, theta: &Estimate) -> bool {
         let added = &self.added_theta;
         !added.covers(0.0) && added.value.abs() > LARGEST_SHARE * theta.value.abs()
@@ -36,15 +37,15 @@ impl GuardTransient {
 
 /// Estimates the transient after the guard from the epochs that have a θ.
 ///
-/// Ratios: (Σ early/Σ 10 ms) ÷ (Σ rest/Σ (active − 10 ms)) over all slices of an arm. Addition: θ of the whole window
-/// and θ of the rest are computed by the same scheme ([`Epoch::theta`]). The estimate is [`hodges_lehmann::estimate`]
-/// of the differences per epoch, at level `alpha`. Both θ come from the same epoch, so the noise of the machine
-/// cancels. Returns `None` if an arm has no early requests (they were not counted, or are rare), if a window is not
-/// longer than 10 ms, or if there is no complete epoch. Also returns `None` if the verdict comes from response times,
-/// because the schedule of the load then sets the number of requests.
+/// Ratios: (Σ early/Σ 10 ms) ÷ (Σ rest/Σ (active − 10 ms)) over all slices of an arm. `added_theta`: θ of the whole
+/// window and θ of the rest are computed by the same scheme ([`Epoch::theta`]); the estimate is
+/// [`hodges_lehmann::estimate`] of the differences per epoch, at level `alpha`. Both θ come from the same epoch, so the
+/// noise of the machine cancels. Returns `None` if an arm has no early requests (they were not counted, or are rare),
+/// if a window is not longer than 10 ms, or if there is no complete epoch. Also returns `None` if the verdict comes
+/// from response times, because the schedule of the load then sets the number of requests.
 ///
 /// Example: in windows of 50 ms both arms have 100 requests per 10 ms, but the other arm has only 50 requests in the
-/// first 10 ms. The ratios are 1 and 0.5. Since 450 requests were answered instead of 500, the addition is ln(500/450)
+/// first 10 ms. The ratios are 1 and 0.5. Since 450 requests were answered instead of 500, `added_theta` is ln(500/450)
 /// = 0.105.
 pub fn guard_transient(epochs: &[Epoch], alpha: f64) -> Option<GuardTransient> {
     if epochs.iter().any(Epoch::is_by_response) {

@@ -10,13 +10,16 @@ use crate::stats::epoch::{Epoch, Noise};
 /// Number of epochs in a window. A tick is 10 ms and an epoch half a second, so a share over fewer epochs would be too
 /// inexact.
 const WINDOW_EPOCHS: usize = 4;
-/// A window with more steal than this percentage is noisy. An engineering choice, not tuned by simulation.
+/// A window in which the hypervisor took more than this percentage of the CPU time (steal) is noisy. An engineering
+/// choice, not tuned by simulation.
 const MAX_STEAL_PCT: f64 = 1.0;
-/// A window with more foreign CPU time than this percentage is noisy. Also an engineering choice.
+/// A window in which processes other than looptax and the server used more than this percentage of the CPU time
+/// (foreign CPU time) is noisy. Also an engineering choice.
 const MAX_FOREIGN_PCT: f64 = 5.0;
 
-/// In a window below the limit, an epoch with more foreign CPU time than this is disturbed. This limit is higher
-/// because the kernel's count of ticks may be wrong by some ticks in a single epoch.
+/// In a window with less foreign CPU time than [`MAX_FOREIGN_PCT`], an epoch with more than this percentage is
+/// disturbed. The percentage is higher than for a window because the kernel's count of ticks may be wrong by some ticks
+/// in a single epoch.
 const MAX_FOREIGN_ALONE_PCT: f64 = 2.0 * MAX_FOREIGN_PCT;
 
 /// Shares of CPU time, in percent of the machine's capacity.

@@ -19,7 +19,7 @@ const DISAGREEMENT: f64 = 0.01;
 /// change of the design makes it smaller.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SamplingFloor {
-    /// Variance of the counts of one arm's slices within an octet, divided by their mean.
+    /// Variance of one arm's counts within an octet (a group of eight slices), divided by their mean.
     pub phi: f64,
     /// Half width of the 95 % interval of θ that is possible with the requests counted so far.
     pub half_width: f64,
@@ -78,10 +78,10 @@ fn variance_over_mean(octet: &[Slice], side: Side) -> Option<f64> {
     ratio.is_finite().then_some(ratio)
 }
 
-/// Checks whether typical speed and total throughput contradict each other; the cause is rare stalls on one arm.
+/// Checks whether typical speed and total throughput contradict each other; rare stalls on one arm cause this.
 ///
-/// The two contradict each other if |totals − θ| > max(0.01, half of the half width of the totals). The totals and θ
-/// are both ln(baseline / other). Totals without an interval never contradict.
+/// They contradict each other if |totals − θ| > max(0.01, half of the half width of the totals). The totals and θ are
+/// both ln(baseline / other). Totals without an interval never contradict.
 ///
 /// Example: for θ = 0.048 and totals 0.033 ± 0.080, the difference 0.015 is below 0.040, so they do not contradict.
 pub fn totals_disagree(theta: &Estimate, totals: &Estimate) -> bool {

@@ -14,9 +14,9 @@ use crate::stats::{hodges_lehmann, rank_sum};
 pub(super) const LEAST_EPOCHS: usize = 6;
 /// The level of the test for a difference of θ between the two parts.
 const DIFFER_P: f64 = 0.01;
-/// The level of the same test if the undisturbed epochs by themselves are inconclusive. In simulations, a disturbance
-/// affected only one arm. At level 0.01, up to one run in seven reported a difference; at level 0.05, one run in
-/// twelve.
+/// The level of the same test if the undisturbed epochs by themselves are inconclusive. In simulations of a disturbance
+/// that affected only one arm, up to one run in seven reported a difference at level 0.01, and one run in twelve at
+/// level 0.05.
 const UNSUPPORTED_P: f64 = 0.05;
 /// The level of a part's own interval.
 const PART_ALPHA: f64 = 0.05;
@@ -68,8 +68,7 @@ impl Apart {
             (Parts::Halves, _) => DIFFER_P,
             (Parts::Disturbed, rest) if rest == finding => DIFFER_P,
             (Parts::Disturbed, (Verdict::Inconclusive, _)) => UNSUPPORTED_P,
-            // If the undisturbed epochs by themselves have a result, no comparison with the disturbed epochs is
-            // necessary.
+            // The undisturbed epochs by themselves have another result than the whole run, so no test is necessary.
             (Parts::Disturbed, _) => f64::INFINITY,
         };
         if p_value >= least_p {

@@ -99,7 +99,8 @@ impl Answer {
         Self { finding, reason, uncertain_size: None }
     }
 
-    /// Makes an inconclusive answer; the arm that loses stays known if all of `range_pct` has the same sign.
+    /// Makes an inconclusive answer; the arm that loses stays known if there is a `range_pct`, because a range has ends
+    /// of the same sign.
     fn withheld(direction: Option<Direction>, reason: Reason, cause: SizeCause, range_pct: Option<[f64; 2]>) -> Self {
         Self {
             finding: (Verdict::Inconclusive, direction.filter(|_| range_pct.is_some())),
@@ -148,8 +149,7 @@ fn doubt_of_size(input: &Input, theta: &Estimate) -> Option<SizeCause> {
     }
 }
 
-/// Returns whether the rates of all slices of both arms have two modes. Before that, each rate is divided by the median
-/// rate of its arm.
+/// Returns whether the rates of all slices of both arms, each divided by the median rate of its arm, have two modes.
 fn has_two_speeds(epochs: &[Epoch]) -> bool {
     let rates = |side| {
         let slices = epochs.iter().flat_map(move |epoch| epoch.slices_of(side));
@@ -160,8 +160,8 @@ fn has_two_speeds(epochs: &[Epoch]) -> bool {
     rate_modes(&Side::BOTH.into_iter().flat_map(rates).collect::<Vec<_>>()).is_some()
 }
 
-/// Returns the plain answer, or a weaker answer if parts of the run differ or if the start of the windows may explain
-/// the result.
+/// Returns `plain`, which is decided by θ and its interval, or a weaker answer if parts of the run differ or if the
+/// start of the windows may explain the result.
 fn hold_apart(input: &Input, theta: &Estimate, mut plain: Answer) -> Answer {
     let (verdict, direction) = plain.finding;
     for apart in differing_parts(input, theta) {

@@ -1,7 +1,7 @@
 //! The figures of each arm: throughput, latency, CPU time and context switches, with intervals.
 //!
 //! These absolute figures are valid only under the conditions of this run. The arms are compared elsewhere, within
-//! epochs; that comparison is much more precise than the intervals of two such figures suggest. Called by `judge`.
+//! epochs; that comparison is much more precise than the intervals of the two arms suggest. Called by `judge`.
 
 use super::Input;
 use super::secondary::{Metric, cpu_us};

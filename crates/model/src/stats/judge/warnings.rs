@@ -17,7 +17,6 @@ const LARGEST_LITTLE: f64 = 1.03;
 /// engineering choice.
 const ENVIRONMENT_FACTOR: f64 = 3.0;
 
-/// A warning for the reader.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Warning {
     /// The run ended at an early interim analysis, so the estimate tends to be too large.
@@ -46,10 +45,11 @@ pub enum Warning {
     },
     /// θ depends on which arm ran first, so the guard is too short. This does not bias θ.
     OrderEffect { p_value: f64 },
-    /// N·latency is less than the connections' time, so the client itself needs time.
+    /// The ratio of Little's law is not near 1: below 0.97 the client itself limits the rate, and above 1.03 the
+    /// figures are wrong.
     LittlesLaw {
         side: Side,
-        /// The ratio; 0.97 to 1.00 is correct.
+        /// N·latency divided by the connections' time.
         ratio: f64,
     },
     /// The rate jumps between two modes; the figures are in the diagnostics.

@@ -5,11 +5,9 @@
 /// Adjusts p-values. If a list has all hosts whose adjusted value is at most q, at most the share q of these hosts is
 /// expected to be in the list only by chance.
 ///
-/// With the m p-values sorted, p₍ᵢ₎ becomes min over j ≥ i of min(1, m·p₍ⱼ₎/j). A host is in the list at level q if
-/// its adjusted value is at most q; the expected share of false discoveries in this list is then at most q. Assumes
-/// that the tests are independent or positively dependent, for example because a kernel made a part of the fleet
-/// slower. The result has the order of the input. A value that is not a probability (NaN, negative, above 1) is not
-/// counted as a test and becomes NaN.
+/// With the m p-values sorted, p₍ᵢ₎ becomes min over j ≥ i of min(1, m·p₍ⱼ₎/j). Assumes that the tests are independent
+/// or positively dependent, for example because a kernel made a part of the fleet slower. The result has the order of
+/// the input. A value that is not a probability (NaN, negative, above 1) is not counted as a test and becomes NaN.
 ///
 /// Example: 0.01, 0.04, 0.03 become 0.03, 0.04, 0.04.
 ///

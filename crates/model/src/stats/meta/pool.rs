@@ -14,7 +14,6 @@ use crate::stats::distributions::{chi_squared_tail, normal_critical, t_critical}
 /// hosts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Pooled {
-    /// Number of hosts.
     pub n_hosts: usize,
     /// μ, the mean of the true effects, with Hartung's and Knapp's interval. It has no interval for fewer than two
     /// hosts.

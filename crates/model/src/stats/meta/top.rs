@@ -14,7 +14,7 @@ const FAR: f64 = 40.0;
 /// A host in a ranking by CPU time lost.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Candidate {
-    /// Requests over TCP, per second.
+    /// Number of requests per second over TCP.
     pub requests_per_s: f64,
     /// The host's effect, as in [`cores_lost`](crate::stats::meta::cores_lost).
     pub value: f64,

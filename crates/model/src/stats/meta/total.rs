@@ -55,7 +55,7 @@ pub struct Total {
 /// ```
 ///
 /// Assumes that the choice of the measured hosts depends neither on their effects within their kind nor on their rates.
-/// If the busiest hosts have another tax, a sum that is based on the other hosts has a corresponding error, and the
+/// If the busiest hosts were not measured and have another tax than the measured hosts, the sum is wrong, and the
 /// interval does not show this error. The rates are treated as known. The means of different kinds have independent
 /// errors; this is nearly true if one kind has the prior of the whole fleet. If a few hosts have most of the requests,
 /// the sum is only as close to a normal distribution as the effects of these hosts. Returns `None` if there are no
