@@ -15,8 +15,8 @@ pub(crate) struct Schedule {
 }
 
 impl Schedule {
-    /// Returns the schedule of the requests that thread `thread` of `n_threads` threads sends from `start_ns` on. In
-    /// slices of equal rank, both sides have the same gaps between requests.
+    /// Returns the schedule of the requests that thread `thread` of `n_threads` threads sends from `start_ns` on. The
+    /// n-th slices of both sides (`rank` n) have the same gaps between requests.
     pub(crate) fn new(
         open: OpenLoop,
         seed: u64,
@@ -46,7 +46,6 @@ impl Schedule {
         self.due_ns as u64
     }
 
-    /// Moves on to the next request.
     #[inline]
     pub(crate) fn advance(&mut self) {
         self.due_ns += self.gap_ns();

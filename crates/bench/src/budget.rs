@@ -1,9 +1,9 @@
 //! The time budget of measuring, and the plan that fits into it once the warm-up has shown how long answers take.
 //!
-//! Slices and guards grow with latency, so an epoch of a slow page takes many times as long as the plan assumed. The
-//! user agreed to the time, so looptax reduces the number of epochs. Before it drops epochs, it shortens the slices
-//! that were lengthened to hold many requests, but not below the length that the latency requires. It does so because
-//! epochs are the unit of inference: a few long epochs show less than many short ones with the same number of requests.
+//! Slices, and the uncounted guards before them, grow with latency, so an epoch of a slow page takes many times as long
+//! as the plan assumed. The user agreed to the time, so looptax reduces the number of epochs. Before looptax drops
+//! epochs, it shortens the slices that it had lengthened to hold many requests, but not below the length that the
+//! latency requires. The reason: a few long epochs show less than many short epochs with the same number of requests.
 //! All of this is decided from the warm-up, before anything is counted, so the error level of the verdict stays the
 //! same.
 
@@ -11,8 +11,8 @@ use std::time::Duration;
 
 use crate::Shape;
 
-/// looptax plans again if measuring takes more than the promised time multiplied by this factor; connecting and chance
-/// do not explain such a difference.
+/// looptax plans again if measuring takes longer than the promised time multiplied by this factor. Connecting and
+/// chance can explain a smaller difference.
 const TOLERANCE: f64 = 1.25;
 
 /// Share of the time that slices may take; the remaining time is for connecting and for late answers.

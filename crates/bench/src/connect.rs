@@ -1,4 +1,4 @@
-//! How the load engine gets its connections: a trait that the command line implements.
+//! How the load engine gets its connections: a trait that the crate `experiment` implements.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -21,7 +21,7 @@ pub struct Worker {
 pub struct Wired {
     pub fd: OwnedFd,
     pub codec: Box<dyn Codec>,
-    /// The layer that encrypts and decrypts the connection's bytes; `None` if they travel unchanged.
+    /// The layer that encrypts and decrypts the connection's bytes; `None` without encryption.
     pub records: Option<Box<dyn Records>>,
     /// The worker that serves the connection, if known.
     pub worker: Option<Worker>,
@@ -40,8 +40,8 @@ pub trait Records: Send {
     /// If the connection is over.
     fn seal(&mut self, plain: &[u8], sealed: &mut Vec<u8>) -> io::Result<()>;
 
-    /// Decrypts received bytes and appends their data to `plain`. The last record may be incomplete; the next call
-    /// brings the rest of it.
+    /// Decrypts received bytes and appends their data to `plain`. The last record may be incomplete; the next call then
+    /// has the rest of this record.
     ///
     /// # Errors
     /// If a record was changed on its way.
@@ -71,7 +71,7 @@ pub struct OneShotCalls {
 pub struct OneShotClients {
     /// The one-shot clients, `[baseline, other]`.
     pub sides: [Vec<Box<dyn OneShotClient>>; 2],
-    /// The server that they connect to, if known.
+    /// The server that the clients connect to, if known.
     pub server_pid: Option<u32>,
     /// Processes that the server started in advance. Any of them may serve a request, so looptax pins them together
     /// with the server.
@@ -81,7 +81,7 @@ pub struct OneShotClients {
     pub may_pin: bool,
 }
 
-/// A thread from which client threads can be started, so that they inherit its properties.
+/// A thread that can start client threads, which then inherit its properties, such as its network namespace.
 pub trait Origin: Send + Sync {
     /// Runs `job` on the origin's thread. If the thread has ended, `job` is dropped and does not run.
     fn run(&self, job: Box<dyn FnOnce() + Send>);

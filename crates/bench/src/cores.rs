@@ -17,14 +17,14 @@ const CORES: u64 = 4;
 /// Returns the cores that this process may use, in rising order.
 ///
 /// # Errors
-/// If the kernel does not report them.
+/// If the kernel does not report the cores.
 pub fn allowed_cores() -> io::Result<Vec<usize>> {
     cores_of(0)
 }
 
 /// Returns the cores of an experiment with `placement`.
 ///
-/// [`BenchError::Machine`] if the cores cannot be read. Also if `split` needs two cores, and this process may use only
+/// [`BenchError::Machine`] if the cores cannot be read, or if the placement is `split` and this process may use only
 /// one core.
 pub(crate) fn cores_for(placement: Placement) -> Result<Vec<usize>, BenchError> {
     let cores = allowed_cores().map_err(|source| BenchError::Machine { action: "read the allowed cores", source })?;
@@ -40,7 +40,7 @@ pub(crate) fn cores_for(placement: Placement) -> Result<Vec<usize>, BenchError> 
 /// The cores of the client thread and the server thread, for each connection of an epoch.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CoreMap {
-    /// By client thread; with the event client, by event loop.
+    /// The core of each client thread; with the event client, the core of each event loop.
     pub(crate) client: Vec<Option<usize>>,
     pub(crate) server: Vec<Option<usize>>,
 }

@@ -60,8 +60,8 @@ pub enum LoadError {
     Closed,
     #[error("no answer within {limit:?}")]
     Timeout { limit: Duration },
-    /// A connection could not be opened, used and closed.
-    #[error("a connection failed while it was open")]
+    /// A connection that serves a single request failed: while it was opened, used or closed.
+    #[error("a connection for a single request failed")]
     OneShot { source: Failure },
     /// The client thread panicked: a bug in looptax.
     #[error("the client thread panicked")]
@@ -69,15 +69,9 @@ pub enum LoadError {
     /// The answer is an error, or is not an answer of this protocol.
     #[error("the server sent an unexpected answer")]
     Answer { source: WireError },
-    /// The answer holds less data than the right answer must.
+    /// The answer holds fewer bytes of data than any right answer does.
     #[error("the answer to key {key} holds {found} bytes of data, but at least {least} were expected")]
-    Empty {
-        key: u64,
-        /// Number of bytes found.
-        found: usize,
-        /// Least number of bytes expected.
-        least: usize,
-    },
+    Empty { key: u64, found: usize, least: usize },
 }
 
 impl Explain for LoadError {}
@@ -85,10 +79,8 @@ impl Explain for LoadError {}
 /// A whole command did not end as it should.
 #[derive(Debug, thiserror::Error)]
 pub enum CommandError {
-    /// The command could not be started.
     #[error("cannot start the command")]
     Start { source: io::Error },
-    /// looptax could not wait for the command.
     #[error("cannot wait for the command to end")]
     Wait { source: io::Error },
     /// The command ended with an exit code other than 0.
@@ -171,7 +163,7 @@ pub enum BenchError {
         epoch: Duration,
         planned: Duration,
     },
-    /// A client thread could not be started or pinned.
+    /// A client thread could not be started or pinned, or the allowed cores could not be read or do not suffice.
     #[error("cannot {action}")]
     Machine { action: &'static str, source: io::Error },
 }

@@ -1,5 +1,5 @@
-//! The loop of an experiment: the warm-up, then epochs of all contrasts in random order with interim analyses, until
-//! the end.
+//! The loop of an experiment: the warm-up, then epochs of all contrasts (pairs of arms) in random order with interim
+//! analyses, until the end.
 //!
 //! A [`SliceSource`] fills the slices of an epoch. The slices contain requests of the load engine (`requests`),
 //! commands (`whole`), or pages (a source in another crate). This loop is the same for all of them.
@@ -20,8 +20,8 @@ use crate::schedule::round_order;
 use crate::shape::Shape;
 use crate::slices::{EpochOrder, MeasuredEpoch, SliceSource};
 
-/// Number of the first warm-up epoch. The warm-up has separate numbers, so that a run with the same seed repeats the
-/// measured epochs.
+/// Number of the first warm-up epoch. Warm-up epochs have separate numbers, so that the random choices of the measured
+/// epochs depend on the seed, and not on the length of the warm-up.
 const WARM_UP_EPOCHS: u64 = 1 << 32;
 /// The warm-up continues while the median rate of its last four epochs differs by more than this from the median rate
 /// of the four epochs before.
@@ -224,8 +224,8 @@ impl Experiment<'_> {
         if bytes <= self.sample_room_bytes {
             self.sample_room_bytes -= bytes;
         } else {
-            // From here on no epoch keeps its latencies. Otherwise only slow epochs would keep theirs, because they
-            // have fewer latencies.
+            // From here on no epoch keeps its latencies. Otherwise only slow epochs would keep their latencies, because
+            // a slow epoch has fewer.
             self.sample_room_bytes = 0;
             data.samples = [Vec::new(), Vec::new()];
         }

@@ -1,4 +1,5 @@
-//! Draws the random numbers from which requests are made. In slices of equal rank, both sides draw the same keys.
+//! Draws the random numbers from which requests are made. In their n-th slices of an epoch, both sides draw the same
+//! keys.
 
 use std::mem::offset_of;
 
@@ -19,7 +20,7 @@ pub(crate) fn generator(seed: u64, coordinates: &[u64]) -> SplitMix64 {
     SplitMix64::seed_from_u64(mixed)
 }
 
-/// A slice of an epoch, described by everything that its random numbers depend on.
+/// The place of a slice in a run. Its random numbers depend only on this place and the seed.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct SliceOf {
     pub(crate) epoch: u64,
@@ -73,9 +74,10 @@ impl Keys {
     /// To draw a key, only this many bytes at the start of the struct are read and written.
     pub(crate) const N_HOT_BYTES: usize = offset_of!(Self, content);
 
-    /// Makes the random numbers of a connection in a slice. For slices of equal rank the keys are the same for both
-    /// sides and for all pairs of arms. The content of writes is different: a server has less work if it already
-    /// contains the content that is written. With equal content, the side that runs second would have an advantage.
+    /// Makes the random numbers of a connection in a slice. In the n-th slices of an epoch (`rank` n) the keys are the
+    /// same for both sides and for all pairs of arms. The content of writes is different: a server has less work if it
+    /// already contains the content that is written. With equal content, the side that runs second would have an
+    /// advantage.
     pub(crate) fn new(seed: u64, slice: SliceOf, connection: u64, range: KeyRange, distribution: Distribution) -> Self {
         let SliceOf { epoch, contrast, side, rank } = slice;
         let writer = 2 * contrast + side.idx() as u64;
@@ -180,7 +182,7 @@ mod tests {
         for _ in 0..29_290 {
             seen[keys.key() as usize] += 1;
         }
-        // 10,000 times 1/k: the harmonic number of 10 is 2.929.
+        // Of 29,290 draws, about 10,000 / k are the k-th key, because the harmonic number of 10 is 2.929.
         assert!((9_600..10_400).contains(&seen[11]), "{seen:?}");
         assert!((850..1_150).contains(&seen[20]), "{seen:?}");
         assert_eq!(seen[..11].iter().sum::<u32>(), 0);

@@ -1,7 +1,7 @@
 //! The experiment: when each connection runs, the loop that drives the connections, and the raw numbers.
 //!
-//! [`run_slices`] is the one loop of an experiment. [`run()`] lets the load engine fill the slices; its connections are
-//! opened and proved by a [`Connector`]. [`run_commands`] fills the slices with whole commands, and [`pages`] requests
+//! [`run_slices`] is the one loop of an experiment. [`run()`] lets the load engine fill the slices, over connections
+//! that a [`Connector`] opens and proves. [`run_commands`] fills the slices with whole commands, and [`pages`] requests
 //! the pages of a web application. Other crates may fill slices with other loads.
 //!
 //! This crate reads the measuring clock; other crates time an action with [`timed`]. Verdicts come from

@@ -1,4 +1,4 @@
-//! Small messages written in different patterns, over a socket and over TCP: shows which patterns make TCP wait.
+//! Small messages written in different patterns, over a Unix socket and over TCP: shows which patterns make TCP wait.
 //!
 //! This experiment is separate from comparisons: its servers are threads of looptax, nothing is pinned, and its two
 //! transports take turns in a fixed order. This is enough to show the delays in question, which are milliseconds.

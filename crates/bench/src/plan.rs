@@ -117,8 +117,8 @@ impl WarmUp {
         Self { least_epochs, least: Duration::ZERO, at_most: Duration::ZERO, n_slices: None }
     }
 
-    /// Returns a warm-up of at least `least_epochs` epochs and at least the time `least`. If the rate still changes, it
-    /// continues, but not beyond the time `at_most`.
+    /// Returns a warm-up of at least `least_epochs` epochs and at least the time `least`. If the rate still changes,
+    /// the warm-up continues, but not beyond the time `at_most`.
     pub const fn steady(least_epochs: usize, least: Duration, at_most: Duration) -> Self {
         Self { least, at_most, ..Self::epochs(least_epochs) }
     }
@@ -153,8 +153,8 @@ impl Stopping {
         Self { analyses, time: None, rule: StopRule { is_precise: false }, delta, deadline: None, patience: None }
     }
 
-    /// Returns whether the time for measuring is over. So far, each contrast has had `n_epochs` epochs, and these took
-    /// the time `spent`.
+    /// Returns whether the time for measuring is over. So far, each contrast has had `n_epochs` epochs, which took the
+    /// time `spent` in total.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn is_over(&self, n_epochs: usize, spent: Duration) -> bool {
         let is_past = |deadline| Instant::now() >= deadline;
@@ -191,7 +191,7 @@ pub struct OpenLoop {
     /// Requests per second over all connections of a side; must be above 0.
     pub rate_per_s: f64,
     pub arrivals: Arrivals,
-    /// Whether client threads may spin during short waits; they may do so only if no other thread needs their cores.
+    /// Whether client threads may spin during short waits; true only if no other thread needs their cores.
     pub may_spin: bool,
 }
 
@@ -210,7 +210,8 @@ pub enum Pacing {
 impl Pacing {
     pub const FLAT_OUT: Self = Self::Closed { think: Duration::ZERO };
 
-    /// Returns whether the rate depends only on the server. If it does not, the response times are compared.
+    /// Returns whether the rate depends only on the server. Otherwise the response times are compared, and not the
+    /// rates.
     pub fn is_flat_out(self) -> bool {
         self == Self::FLAT_OUT
     }
@@ -253,7 +254,6 @@ pub struct Course {
     /// Slice, guard, slices per epoch.
     pub shape: Shape,
     pub warm_up: WarmUp,
-    /// When the experiment ends.
     pub stopping: Stopping,
     /// Highest number of bytes of latencies that are kept in memory; later epochs keep only their counts.
     pub max_sample_bytes: usize,
@@ -265,7 +265,6 @@ pub struct Plan {
     pub course: Course,
     /// The pairs to compare, in the order of the course's names.
     pub contrasts: Vec<Contrast>,
-    /// When requests are sent.
     pub pacing: Pacing,
     /// The cores that the two ends of a connection run on.
     pub placement: Placement,
@@ -275,9 +274,8 @@ pub struct Plan {
     /// The time that measuring may take; epochs that do not fit are left out. `None` if measuring may take as long as
     /// all epochs need.
     pub budget: Option<Budget>,
-    /// The keys that the requests use.
     pub keys: KeySpace,
-    /// Whether equal keys get equal answers on both sides; they do not if the workload writes.
+    /// Whether equal keys get equal answers on both sides; false if the workload writes.
     pub are_comparable: bool,
     /// An answer with fewer bytes of data than this is an error.
     pub least_data_bytes: usize,

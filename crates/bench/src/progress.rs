@@ -25,7 +25,7 @@ pub struct Progress<'a> {
     pub n_epochs_at_most: usize,
     /// The epoch that just ended. It has no latencies if the plan's cap on latencies was reached.
     pub epoch: &'a MeasuredEpoch,
-    /// θ of this epoch only, if both sides have answers.
+    /// The log ratio θ of this epoch only (see METHOD.md), if both sides have answers.
     pub epoch_theta: Option<f64>,
     /// The number of epochs of this contrast at its next interim analysis; `None` in the warm-up, and after the
     /// contrast has ended.

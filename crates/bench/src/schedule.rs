@@ -1,5 +1,5 @@
-//! The random part of the plan. It depends only on the seed. So it is the same in every run with this seed, even if the
-//! runs end at different points.
+//! The random part of the plan. It depends only on the seed, so it is the same in all runs with this seed, even if
+//! these runs end at different points.
 
 use std::time::Duration;
 
@@ -8,7 +8,8 @@ use rand_xoshiro::rand_core::Rng;
 
 use crate::keys::generator;
 
-/// Numbers of the random streams, one per purpose (`keys` uses 1).
+/// Numbers of the random streams of this file. `keys` and `arrivals` also use 1 to 3, but with more coordinates, so
+/// their streams are different.
 const EPOCH: u64 = 2;
 const ROUND: u64 = 3;
 
@@ -39,7 +40,6 @@ impl EpochDraw {
     }
 }
 
-/// Returns the opposite side.
 pub(crate) fn opposite(side: Side) -> Side {
     match side {
         Side::Baseline => Side::Other,

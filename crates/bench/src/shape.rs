@@ -74,8 +74,8 @@ impl Shape {
     /// The number of octets depends on the time that reconnecting took.
     ///
     /// A slice lasts at least max(50 ms, the time of 200 requests, 10 × p99); the time of 200 requests counts as 1 s at
-    /// most. A guard lasts at least max(10 ms, 3 × p99). Neither becomes shorter than before. Octets are added (up to
-    /// `MOST_OCTETS`) until reconnecting takes at most a fifth of the epoch.
+    /// most. A guard lasts at least max(10 ms, 3 × p99). Slice and guard never become shorter than before. Octets are
+    /// added (up to `MOST_OCTETS`) until reconnecting takes at most a fifth of the epoch.
     #[must_use]
     pub fn adapted(self, slowest_per_s: f64, p99: Duration, reconnect: Duration) -> Self {
         let for_requests = if slowest_per_s > 0.0 {

@@ -46,7 +46,7 @@ pub struct SliceOrder {
 
 #[derive(Debug, Clone, Default)]
 pub struct FilledSlice {
-    /// The counts of the slice. The functions of this file set its arm and its start.
+    /// The counts of the slice. `arm_idx` and `start_ns` are set later, by [`EpochOrder`].
     pub slice: Slice,
     /// When the slice began, by the measuring clock.
     pub start_ns: u64,
@@ -105,7 +105,8 @@ pub trait SliceSource {
 /// An epoch, with data that the record does not contain.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct MeasuredEpoch {
-    /// The counts in the form in which they are saved; the code that saves them adds the place of the latencies.
+    /// The counts in the form of the record, but without the place of the latencies, which is known only when the
+    /// record is saved.
     pub raw: record::Epoch,
     /// Latencies in the counted windows, `[baseline, other]`, in nanoseconds; empty if the cap on latencies was
     /// reached.

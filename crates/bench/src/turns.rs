@@ -1,9 +1,9 @@
 //! Scheduling in turns: each end of a connection gets the core only when the other end gives it up.
 //!
-//! Under normal scheduling, if a process has used less CPU time than the running process, it takes the core as soon as
-//! it is woken. So any change in the balance of the two ends also changes how often the core is taken, and the measured
-//! cost of the change includes this effect. With real-time priority (`SCHED_FIFO`, the same for both ends) the core is
-//! never taken. Used only for positive controls: in practice programs do not run that way.
+//! Under normal scheduling, a process that has used less CPU time than the running process takes the core as soon as it
+//! is woken. So a change that makes one end slower also changes how often the ends take the core from each other, and
+//! the measured cost of the change includes this effect. With real-time priority (`SCHED_FIFO`, the same for both ends)
+//! the core is never taken. Used only for positive controls: in practice programs do not run that way.
 
 use std::io;
 

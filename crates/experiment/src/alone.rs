@@ -1,8 +1,7 @@
 //! Finds out whether another looptax process is measuring on this machine.
 //!
-//! While a run measures, it holds a name in the namespace of abstract sockets. The kernel removes the name when the
-//! process ends, no matter how the process ends. No file is left on a disk. The name is visible only within one network
-//! namespace.
+//! While a run measures, it listens on an abstract socket, whose name other runs can see. The kernel removes the name
+//! when the process ends, however it ends, and no file is left. The name is visible only within one network namespace.
 
 use std::io;
 use std::os::linux::net::SocketAddrExt;

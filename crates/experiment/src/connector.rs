@@ -1,4 +1,4 @@
-//! Opens an epoch's connections and proves every one of them: the load engine's access to a target.
+//! Opens and proves the connections of an epoch, over which the load engine reaches a target.
 
 mod one_shots;
 mod sessions;
@@ -23,7 +23,7 @@ use crate::script::ScriptCodec;
 use crate::target::Target;
 use crate::target::load_limits::others_running;
 
-/// If fewer queries than this were running at first, the limit for the number of queries is twice this constant,
+/// The limit for other clients' running queries is twice their number at the start, and at least twice this constant,
 /// because a small number may double by chance.
 const LEAST_DOUBLED: u64 = 4;
 
@@ -44,7 +44,7 @@ pub struct TargetConnector<'a> {
     /// Number of connections that have been prepared for load so far.
     pub n_prepared: u64,
     pub proofs: Vec<[Option<ArmProof>; 2]>,
-    /// If looptax did not start the server: the server's threads that may be pinned in this epoch.
+    /// The threads of a running server that may be pinned in this epoch; empty for a private server.
     lent: Vec<u32>,
 }
 
@@ -63,7 +63,7 @@ impl<'a> TargetConnector<'a> {
         }
     }
 
-    /// Opens the connections of one side. If several processes serve the side's arm, the epoch's random coins pick one
+    /// Opens the connections of one side. If several processes serve the side's arm, the epoch's random bits select one
     /// of them.
     fn open(&self, contrast_idx: usize, side: Side, coins: u64, n: usize) -> Result<Vec<Conversation>, Failure> {
         let arm = self.pairs[contrast_idx][side.idx()];
@@ -78,10 +78,10 @@ impl<'a> TargetConnector<'a> {
         links.into_iter().map(converse).collect()
     }
 
-    /// Checks that all connections of a finished case went over their arms, as far as counts can show it.
+    /// Checks, by the supervisor's counts, that all connections of the arm `redirect` were moved to the socket.
     ///
     /// # Errors
-    /// The arm's error about connections that used another transport.
+    /// [`NotMoved`] if a connection was not moved, or if the supervisor counted another number of connections.
     pub fn check(&self) -> Result<(), NotMoved> {
         self.target.arms.check_moved()
     }
@@ -129,9 +129,8 @@ impl<'a> TargetConnector<'a> {
             if is_told || baseline.protocol() != Protocol::Mysql {
                 return Ok([view.clone(), view]);
             }
-            // An account without the right PROCESS sees only its own connections, and over the socket the server may
-            // use another account. So looptax uses a connection of the other side to ask about the connections of that
-            // side.
+            // An account without the privilege PROCESS sees only its own connections, and the server may choose another
+            // account over the socket. So each side's connections are looked up over a connection of that side.
             let of_other = other.server_view(&other_ids)?;
             let is_one = of_other.identity == view.identity && baseline.is_one_server_with(other)?;
             let of_other = if is_one { of_other } else { view.clone() };
@@ -267,8 +266,7 @@ impl<'a> TargetConnector<'a> {
             // thread serves a connection.
             Protocol::Mysql => worker.tid != worker.pid,
             Protocol::Postgres => !self.target.pids.contains(&worker.pid),
-            // One thread serves all clients of the server. If no other client uses the server, the thread serves only
-            // looptax.
+            // One thread serves all clients, so it serves only looptax if no other client uses the server.
             Protocol::Redis => !self.target.has_load_limits,
             _ => false,
         };
@@ -282,7 +280,7 @@ impl<'a> TargetConnector<'a> {
         is_watched
     }
 
-    /// Tells the reaper to forget the threads of the previous epoch: these threads may use all their cores again.
+    /// Tells the reaper to forget the threads of the previous epoch, because they may use all their cores again.
     fn forget_lent(&mut self) {
         let Some(reaper) = &self.target.reaper else { return };
         for tid in self.lent.drain(..) {
@@ -298,8 +296,8 @@ impl Drop for TargetConnector<'_> {
 }
 
 /// Returns the processes that serve one side's connections through a pooler. The kernel shows that the pooler's process
-/// `listener` holds the other ends of the connections; the server behind the pooler reports which process serves each
-/// connection, and over which transport the pooler reaches it.
+/// `listener` holds the other ends. The server behind the pooler reports which process serves each connection, and over
+/// which transport the pooler reaches the server.
 fn pooled_view(
     conversations: &mut [Conversation],
     listener: Option<u32>,
@@ -319,8 +317,8 @@ fn pooled_view(
         let id = conversation.connection_id();
         if let Some(client) = view.clients.iter_mut().find(|it| it.connection_id == id) {
             client.worker = Some(backend.pid);
-            // The hop behind the pooler is stored only if the name of an arm contains this hop. Otherwise this hop is
-            // the same for both arms.
+            // The hop behind the pooler is stored only if the arms' names contain it; otherwise it is the same for both
+            // arms.
             client.behind = names_second_hop.then_some(backend.seen_as);
         }
     }
@@ -336,7 +334,7 @@ struct Draw {
     coins: u64,
 }
 
-/// The connections of both sides with the servers' view of them, `[baseline, other]`.
+/// The connections of each side, and how the server sees them: `[baseline, other]`.
 struct Met {
     conversations: [Vec<Conversation>; 2],
     views: [ServerView; 2],
@@ -403,7 +401,7 @@ impl Records for SealedRecords {
     }
 }
 
-/// A login worked when the run began. So if a later login is cut off, the login itself is not the cause.
+/// Adds a hint if the server cut off a login. The login itself is not the cause: it worked when the run began.
 fn cut_off(error: PathError) -> Failure {
     let is_crowded = matches!(&error, PathError::Protocol { source, .. } if source.may_be_crowding());
     let failure = Failure::from(error);
@@ -416,8 +414,7 @@ fn cut_off(error: PathError) -> Failure {
     )
 }
 
-/// Converts an error from the preparation of a connection. If the server refused, the result is a separate kind of
-/// error.
+/// Converts an error from the preparation of a connection; a refusal by the server is [`ConnectError::Refused`].
 fn not_prepared(error: PathError) -> ConnectError {
     match error {
         PathError::Refused { .. } => ConnectError::Refused(error.into()),
@@ -448,8 +445,7 @@ fn watch(observer: &mut Conversation, at_first: Option<u64>) -> Result<Option<u6
     }
 }
 
-/// The error for this case: during the measurement, the number of other clients' queries on a running server has
-/// doubled.
+/// During the measurement, the number of other clients' queries on a running server has doubled.
 #[derive(Debug, thiserror::Error)]
 #[error("stopped: the number of other clients' running queries rose from {then} to {now} during the measurement")]
 pub(crate) struct CrowdedError {
@@ -459,8 +455,8 @@ pub(crate) struct CrowdedError {
 
 impl Explain for CrowdedError {}
 
-/// Returns the thread that serves a connection, if it belongs to a server process that looptax knows. A thread id from
-/// another pid namespace would name an unrelated thread.
+/// Returns the thread that serves a connection; `None` if it does not belong to a known server process. A server in
+/// another pid namespace reports ids that belong to unrelated threads here.
 fn worker_of(told: Option<u32>, server_pids: &[u32]) -> Option<Worker> {
     let tid = told?;
     let (pid, parent) = of_thread(tid)?;

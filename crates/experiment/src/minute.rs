@@ -23,10 +23,9 @@ use crate::target::ask_nobody;
 
 /// Time limit for the whole run, including the inspection of running servers and the text at the end.
 const LIMIT: Duration = Duration::from_secs(29);
-/// How long the server warms up.
 const WARM_UP: Duration = Duration::from_millis(300);
-/// Minimum length of a measurement: enough for six epochs of eight slices, with some time to spare. If less time is
-/// left, starting a server is not worthwhile.
+/// Minimum length of each measurement after the first: enough for six epochs of eight slices, with some time to spare.
+/// If less time is left, no further server is started.
 const SHORTEST: Duration = Duration::from_secs(2);
 /// Maximum length of a measurement: a longer measurement makes the interval only a little narrower, and the user has to
 /// wait.
@@ -142,7 +141,7 @@ fn start_of(kind: Kind) -> Duration {
 }
 
 /// Returns one installed server per protocol: first the servers that start quickly, and last echo, which measures only
-/// the transport. The list also has kinds whose only installed program cannot be started, so that this failure is
+/// the transport. The list also has kinds whose only installed program cannot be started, so that the failure is
 /// reported.
 fn installed_by_start() -> Vec<Kind> {
     let is_there = |kind: &Kind| kind.is_usual() && find_binary(*kind).is_some();

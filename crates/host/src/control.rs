@@ -36,7 +36,7 @@ impl fmt::Display for Stranger {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let path = self.path.display();
         if self.is_by_mode {
-            write!(f, "others may write to `{path}` (mode {:o})", self.mode)
+            write!(f, "other users may write to `{path}` (mode {:o})", self.mode)
         } else {
             write!(f, "`{path}` belongs to user {}", self.owner)
         }
@@ -86,8 +86,8 @@ pub fn is_ours(uid: u32) -> bool {
     uid == 0 || uid == geteuid().as_raw() || uid == OVERFLOW && *IS_PART
 }
 
-/// Whether the caller has more rights than its user. This is so if the caller is root, or if it has capabilities that
-/// are valid outside its own user namespace. Programs that the caller starts could get these rights, too.
+/// Whether the caller has more rights than its user. True if the caller is root, or has capabilities that are valid
+/// outside its own user namespace. Programs that the caller starts could get these rights, too.
 pub fn is_privileged() -> bool {
     let has_any = || rustix::thread::capabilities(None).is_ok_and(|it| !it.permitted.is_empty());
     geteuid().is_root() || (is_first_namespace() && has_any())

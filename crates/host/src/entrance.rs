@@ -1,8 +1,8 @@
 //! Starts a process that enters network and host name namespaces of other processes, and does nothing else.
 //!
 //! Entering a namespace requires `CAP_SYS_ADMIN`, which is almost as powerful as root. A forked process keeps only this
-//! capability. It receives the descriptor of a namespace and enters the namespace. There it opens one of three objects:
-//! a socket that lists sockets, the file of a limit, or a file in memory with the host's name. Then it sends the new
+//! capability. It receives the descriptor of a namespace, enters the namespace, and opens one of three objects in it: a
+//! socket that lists sockets, the file of a limit, or a file in memory with the host's name. Then it sends the new
 //! descriptor back. Apart from this, the forked process reads no data that other processes write. The main program can
 //! therefore give up the capability before it inspects anything. The process ends when the program ends, because the
 //! program holds the other end of the process's socket.

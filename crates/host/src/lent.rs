@@ -15,7 +15,7 @@ pub struct Lent {
     /// The time when the thread started, in ticks since boot. It identifies the thread, because the thread's number may
     /// later belong to another thread.
     pub start_ticks: u64,
-    /// The cores that the thread may use.
+    /// The cores that the thread could use before it was pinned.
     pub cores: Vec<usize>,
 }
 

@@ -96,7 +96,6 @@ impl Output {
         self.folder.path().join(&self.name)
     }
 
-    /// Returns the folder that contains the output.
     pub fn folder(&self) -> &Folder {
         &self.folder
     }

@@ -10,7 +10,7 @@ use crate::folder::Folder;
 use crate::refusal::Refusal;
 use crate::walk::{Links, Walk};
 
-/// Only the owner has access, because configuration files contain passwords.
+/// Only the owner has access, because the folders may contain copies of configuration files with passwords.
 const PRIVATE: u32 = 0o700;
 
 /// Opens a folder that belongs to the caller or to root. Root's folders are accepted because a service that runs as

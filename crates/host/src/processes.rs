@@ -237,7 +237,7 @@ mod tests {
 
     #[track_caller]
     fn check(state: &str, n_threads: u32, has_ended: bool, is_stopped: bool) {
-        // The zeroes stand for the fields from the size in memory to the signal at the end; the core follows.
+        // The zeroes are the fields from the size in memory to the signal at the end; the core follows.
         let numbers = vec!["0"; 16].join(" ");
         let text = format!(
             "7 (a ) Z 1 b) {state} 3 5 7 0 -1 4194304 1 0 0 0 1 2 70 8 20 0 {n_threads} 0 9 {numbers} 4 0 0 0 0 0 0 0 0 0 0 0 0 0"

@@ -19,7 +19,7 @@ pub enum Refusal {
     Unreadable { at: PathBuf, viewer: u32 },
     /// A folder in which users other than root and the caller may write.
     Stranger(Stranger),
-    /// A file that does not belong to the caller.
+    /// A file or folder that belongs to another user, or that other users can change.
     NotOwn { at: PathBuf, owner: u32, mode: u32 },
     /// A file or folder that only root should be able to change, but that other users can change.
     Changeable(Distrust),
@@ -44,7 +44,8 @@ impl fmt::Display for Refusal {
             Self::Changeable(what) => write!(f, "users other than root can change {what}"),
             Self::NotOwn { at, owner, mode } => write!(
                 f,
-                "`{}` belongs to user {owner} (mode {mode:o}), but looptax uses only your own files here",
+                "`{}` belongs to user {owner} (mode {mode:o}), but here looptax uses only files and folders that \
+                 belong to you and that no other user can change",
                 at.display()
             ),
         }

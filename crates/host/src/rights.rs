@@ -22,8 +22,8 @@ pub const LOOKING: CapabilitySet = CapabilitySet::SYS_PTRACE.union(CapabilitySet
 /// The capabilities that root needs to write a result into a folder of another user.
 pub const WRITING: CapabilitySet = CapabilitySet::DAC_OVERRIDE.union(CapabilitySet::CHOWN).union(CapabilitySet::FOWNER);
 
-/// Gives up all capabilities except `kept`. They are given up for the calling thread, for the threads that it starts,
-/// and for all programs that these threads execute. Call it only while the process has a single thread.
+/// Gives up all capabilities except `kept`: for the calling thread, for the threads that it starts, and for all
+/// programs that these threads execute. Call it only while the process has a single thread.
 ///
 /// # Errors
 /// The kernel's error; in this case some of the other capabilities may be left.
@@ -40,7 +40,7 @@ pub fn keep_only(kept: CapabilitySet) -> io::Result<()> {
         }
     }
     clear_ambient_capability_set()?;
-    // A service may have no other capabilities from the start, and its filter of system calls may forbid changing them.
+    // A service may already have only the kept capabilities, and its filter of system calls may forbid any change.
     if kept.contains(before.permitted) {
         return Ok(());
     }

@@ -1,4 +1,4 @@
-//! Reads files as another process sees them, and only those that the process's user could read.
+//! Reads files as another process sees them, and only files that the process's user could read.
 //!
 //! A process may have another root folder or other mounts. The process's user can change the root folder and the mounts
 //! in a private namespace, and can mount files there that the user cannot read. looptax therefore follows links within

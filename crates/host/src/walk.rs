@@ -66,7 +66,6 @@ pub struct Walked {
 #[derive(Debug)]
 pub struct Last {
     pub fd: OwnedFd,
-    /// The kernel's metadata of the file.
     pub stat: Stat,
     /// Whether the file is a link that does not lead to the path in its text, such as `/proc/self/fd/1`.
     pub is_magic: bool,
@@ -77,7 +76,6 @@ impl Last {
         Self { fd, stat, is_magic: false }
     }
 
-    /// Returns the kind of the file.
     pub fn file_type(&self) -> FileType {
         FileType::from_raw_mode(self.stat.st_mode)
     }

@@ -64,7 +64,7 @@ pub(crate) struct Connection {
 }
 
 /// The fields that each request uses fill two cache lines. The random numbers from which no key is drawn come after
-/// them.
+/// these cache lines.
 const _: () = assert!(offset_of!(Connection, keys) + Keys::N_HOT_BYTES == 2 * 64);
 
 /// Initial capacity of the buffer for a request.
@@ -173,7 +173,7 @@ impl Connection {
     fn push(&self) -> Result<(), LoadError> {
         let fd = lent(self.fd, &self.socket);
         let pushed = sockopt::set_tcp_nodelay(fd, true).and_then(|()| sockopt::set_tcp_nodelay(fd, false));
-        pushed.map_err(|errno| LoadError::Io { action: "push the end of a stream", source: errno.into() })
+        pushed.map_err(|errno| LoadError::Io { action: "flush the end of a stream", source: errno.into() })
     }
 
     /// Sends the first `n_bytes` bytes of the prepared message.
@@ -184,7 +184,7 @@ impl Connection {
         if let Some(sealed) = &mut self.sealed {
             sealed.outgoing.clear();
             let done = sealed.records.seal(rest, &mut sealed.outgoing);
-            done.map_err(|source| LoadError::Io { action: "seal a request", source })?;
+            done.map_err(|source| LoadError::Io { action: "encrypt a request", source })?;
             rest = &sealed.outgoing;
         }
         while !rest.is_empty() {

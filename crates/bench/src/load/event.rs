@@ -63,7 +63,7 @@ pub(crate) fn closed_loop(
 
 /// Makes an epoll instance that watches all connections. An event contains the index of its connection.
 pub(super) fn poller_of(connections: &[Connection]) -> Result<OwnedFd, LoadError> {
-    let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io("make an epoll"))?;
+    let poller = epoll::create(epoll::CreateFlags::CLOEXEC).map_err(io("create an epoll instance"))?;
     for (idx, connection) in connections.iter().enumerate() {
         let data = epoll::EventData::new_u64(idx as u64);
         epoll::add(&poller, connection.fd(), data, epoll::EventFlags::IN).map_err(io("register with epoll"))?;
@@ -76,7 +76,8 @@ pub(super) fn io(action: &'static str) -> impl Fn(Errno) -> LoadError {
     move |errno| LoadError::Io { action, source: errno.into() }
 }
 
-/// Receives on a ready connection. If its answer is now complete, returns the time at which its last byte was received.
+/// Receives on a ready connection. If the answer is now complete, returns the time at which the answer's last byte was
+/// received.
 #[inline]
 fn finish(
     connection: &mut Connection,
@@ -93,8 +94,8 @@ fn finish(
     Ok(Some(answered_ns))
 }
 
-/// Sends the connection's next request. Its latency counts from the end of the last exchange (`since_ns`), because
-/// writing a request takes only some 20 ns.
+/// Sends the connection's next request. Its latency counts from `since_ns`, when the previous answer had arrived: this
+/// saves a reading of the clock, and writing a request takes only some 20 ns.
 #[inline]
 fn start(
     connection: &mut Connection,

@@ -136,8 +136,8 @@ fn send_waiting(
         connection.prepare();
         connection.sent_ns = due_ns;
         let now = now_ns();
-        // A connection may have become idle only after the request was due. looptax did not cause the delay up to that
-        // time.
+        // If the connection became idle only after the request was due, looptax's own delay begins when the connection
+        // became idle.
         let could_go_ns = due_ns.max(idle_since_ns);
         tally.n_queued += u64::from(idle_since_ns > due_ns);
         keep(kept.lags, now.saturating_sub(could_go_ns));
@@ -146,7 +146,8 @@ fn send_waiting(
     Ok(())
 }
 
-/// Counts the requests that still wait at the end of a slice, each with the time that it has waited. They are not sent.
+/// Counts the requests that still wait at the end of a slice, each with its waiting time. These requests are never
+/// sent.
 fn give_up(queues: &mut Queues, spec: SliceSpec, tally: &mut Tally, kept: &mut Kept<'_>) {
     for due_ns in queues.waiting.drain(..) {
         tally.n_unsent += 1;

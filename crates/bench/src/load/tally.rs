@@ -6,7 +6,7 @@ use looptax_model::record::Slice;
 
 /// How many answers at the start of a slice are compared with the other side's answers: a power of two.
 pub(crate) const PREFIX: u8 = 64;
-/// Number of digests: they are kept after 1, 2, 4 … 64 answers.
+/// Number of digests: one after 1, 2, 4 … 64 answers.
 const N_DIGESTS: usize = 7;
 /// The part of a slice that shows whether the guard was long enough.
 const EARLY_NS: u64 = looptax_model::stats::EARLY_NS;
@@ -56,7 +56,7 @@ pub(crate) fn digested(answers: u64, data: &[u8]) -> u64 {
     mixed(hash, data.len() as u64)
 }
 
-/// Does one step of a multiplicative hash; the shift moves high bits to where the next step needs them.
+/// Does one step of a multiplicative hash. The shift lets the high bits influence the low bits in the next step.
 #[inline]
 fn mixed(hash: u64, word: u64) -> u64 {
     let product = (hash ^ word).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -83,7 +83,6 @@ pub(crate) struct Tally {
     pub(crate) sends: u64,
     pub(crate) receives: u64,
     pub(crate) waits: u64,
-    /// Number of bytes received.
     pub(crate) received_bytes: u64,
     /// CPU time of the client thread.
     pub(crate) cpu_ns: u64,
@@ -133,8 +132,8 @@ impl Tally {
 
     /// Records one answer. If the answer counts, its latency is added to `samples`.
     ///
-    /// The first answer of a connection in a slice (`is_first`) never counts: its latency includes the wake-up of the
-    /// whole arm.
+    /// The first answer of a connection in a slice (`is_first`) never counts: its latency includes waking all threads
+    /// of the arm.
     #[inline]
     pub(crate) fn record(&mut self, sent_ns: u64, answered_ns: u64, is_first: bool, samples: &mut Vec<u32>) {
         self.requests += 1;

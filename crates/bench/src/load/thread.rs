@@ -34,11 +34,10 @@ pub(crate) struct Load {
     pub(crate) sides: [SidePlan; 2],
     /// The run's seed, from which the keys are drawn.
     pub(crate) seed: u64,
-    /// The epoch's number, on which the keys depend, too.
+    /// The epoch's number; the keys depend on it, too.
     pub(crate) epoch: u64,
     /// Index of the pair of arms.
     pub(crate) contrast: u64,
-    /// When requests are sent.
     pub(crate) pacing: Pacing,
     pub(crate) keys: KeySpace,
     /// Number of connections per side.

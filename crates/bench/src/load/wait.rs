@@ -1,6 +1,7 @@
 //! The client models with a thread per connection: three ways to wait for an answer.
 //!
-//! Each makes the system calls of a real client, in the same order; METHOD.md, "How the client waits", lists them.
+//! Each way makes the system calls of a real client, in the same order; METHOD.md, "How the client waits", lists these
+//! calls.
 
 use rustix::event::{PollFd, PollFlags, poll};
 use rustix::io::Errno;

@@ -22,8 +22,8 @@ use crate::clock::now_ns;
 
 /// The client keeps this many bytes of a body to find the text of an error page, which comes after the style sheet.
 const KEPT_BYTES: usize = 16 << 10;
-/// The status that some servers send before they close a connection that was idle for too long; other servers close it
-/// silently.
+/// The status that some servers send before they close a connection that was idle for too long. Other servers send
+/// nothing.
 const REQUEST_TIMEOUT: u16 = 408;
 /// A wait is cut into parts of at most this length; between two parts the client checks whether it is to stop.
 const LONGEST_WAIT: Duration = Duration::from_millis(100);
@@ -50,7 +50,7 @@ impl Client {
         Self { opener, answer_limit, buffers: Buffers::new(limits), kept: Vec::new() }
     }
 
-    /// Runs slices until the load is dropped.
+    /// Runs slices until the owner drops its [`PageLoad`](super::PageLoad).
     pub(super) fn run(mut self, wanted: &Receiver<Arc<Job>>, done: &Sender<PagesLoaded>) {
         // With this setting, a sleep ends on time, and not up to 50 µs late. If the call fails, requests are sent
         // later, and the delay is recorded. Nothing else changes.
@@ -116,7 +116,7 @@ impl Client {
         Ok(answer)
     }
 
-    /// Counts the outcome of a page; true if it is a right answer.
+    /// Counts the outcome of a page; true if the outcome is a right answer.
     fn judge(&self, page_idx: usize, page: &Page, outcome: Result<Answer, Unanswered>, part: &mut PagesLoaded) -> bool {
         let facts = &mut part.facts[page_idx];
         facts.n_asked += 1;

@@ -15,7 +15,7 @@ use crate::keys::{SliceOf, generator};
 use crate::plan::{Arrivals, OpenLoop};
 use crate::schedule::shuffled;
 
-/// Number of the random stream (see `schedule`; `blocks` has 6).
+/// Number of the random stream from which the pages are drawn (see `schedule`).
 const PAGES: u64 = 7;
 
 /// One slice, as it is passed to the client threads.
@@ -58,7 +58,7 @@ impl Deal {
         }
     }
 
-    /// Returns the next page. Each page goes to one worker: the worker that calls first.
+    /// Returns the next page of the order. Each place in the order is returned once, to the first client that asks.
     pub(crate) fn next(&self) -> Option<Dealt> {
         let idx = self.n_dealt.fetch_add(1, Ordering::Relaxed);
         Some(Dealt { page_idx: *self.order.get(idx)?, due_ns: self.due_ns.get(idx).map(|due| self.start_ns + due) })
@@ -149,7 +149,7 @@ mod tests {
         let weights = [1; 20];
         assert_eq!(drawn(3, &weights, 40), drawn(3, &weights, 40));
         assert_ne!(drawn(3, &weights, 40), drawn(4, &weights, 40));
-        // If a slice requests fewer pages than there are, its pages differ from those of the next slice.
+        // Even if each slice requests only one page, every page is requested by some slice.
         let firsts: Vec<usize> = (0..200).map(|rank| drawn(rank, &weights, 1)[0]).collect();
         for page_idx in 0..20 {
             assert!(firsts.contains(&page_idx), "{page_idx}");

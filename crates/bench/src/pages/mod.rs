@@ -2,9 +2,9 @@
 //! open loop.
 //!
 //! A page is one HTTP request and its answer. Each worker is a separate client that requests one page at a time. The
-//! pages and their times are drawn from the seed and the slice's position, so slices of the same rank request the same
-//! pages from both arms. The caller, the trial, provides a [`PageOpener`] that opens streams, and decides what a slice
-//! is for.
+//! pages and their times are drawn from the seed and the slice's position, so the n-th slices of both arms in an epoch
+//! request the same pages. The caller, the trial, provides a [`PageOpener`] that opens streams, and decides what a
+//! slice is for.
 
 mod client;
 mod deal;

@@ -18,7 +18,6 @@ pub trait PageOpener: Send + Sync {
     fn open(&self, address_idx: usize) -> io::Result<Box<dyn PageStream + Send>>;
 }
 
-/// A page to request.
 #[derive(Debug, Clone)]
 pub struct Page {
     pub request: Request,
@@ -42,7 +41,8 @@ pub struct ExpectedPage {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct PageSlice {
     pub epoch: u64,
-    /// Number of earlier slices of the same arm in the epoch; slices of the same rank request the same pages.
+    /// Number of earlier slices of the same arm in the epoch. The slices of both arms with the same rank request the
+    /// same pages.
     pub rank: u64,
     pub n_pages: usize,
     /// Pages per second, due at random times. `None` if each page is requested as soon as the previous answer has

@@ -14,13 +14,12 @@ use super::deal::Deal;
 use super::*;
 use crate::clock::now_ns;
 
-/// Longer than any page of these tests takes, except in tests of the time limit.
+/// A time limit that no page of these tests reaches. Tests of the time limit use a shorter one.
 const PATIENCE: Duration = Duration::from_secs(60);
 static GO_ON: AtomicBool = AtomicBool::new(false);
 
 /// The server's reaction to a request.
 enum Reply {
-    /// Sends these bytes.
     Send(String),
     /// Sends these bytes, then closes the connection.
     Last(Vec<u8>),
@@ -329,8 +328,8 @@ fn latencies_of_an_open_loop_count_from_when_pages_were_due() {
     }
     assert_eq!(loaded.latencies_ns.len(), 30);
     assert!(n_stalled > 5, "{n_stalled}");
-    // The 99th percentile of 30 values is the largest value. The second page waited for the first, and perhaps other
-    // pages waited, too.
+    // The 99th percentile of 30 values is the largest value. The second page waited for the first page, and other pages
+    // may have waited longer.
     let second_ns = loaded.start_ns + due[1] - due[0];
     assert!(loaded.lag_p99_ns.unwrap() >= stalled_until - second_ns);
     assert!(loaded.active_ns >= stalled_until - loaded.start_ns);

@@ -1,7 +1,7 @@
 //! Compares answers with their queries: the number of columns, the number of rows, the form of the cells.
 //!
-//! An answer that does not fit is an error. It never becomes a value that could be mistaken for a right answer, since a
-//! server that accepts every client may send any answer.
+//! An answer that does not fit is an error. It is never used as a value, because a server that accepts every client may
+//! send any answer.
 //!
 //! Called by `questions`, and by `server_view` for its lower-level queries.
 

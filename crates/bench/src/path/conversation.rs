@@ -16,7 +16,7 @@ use crate::path::peer::{admit, admit_sealed};
 use crate::path::{Admitted, Echo, Endpoint, Limits, Link, LinkFacts, PathError, TlsClient, TlsFacts};
 pub(crate) use protocol::ProtocolConnection;
 
-/// When a login is made over TLS.
+/// Whether a login uses TLS.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Sealing {
     /// Never, because the user rules out TLS.
@@ -182,9 +182,9 @@ impl Conversation {
         }
     }
 
-    /// Returns the server's number for this connection. For looptax's own page, returns the number of the page's
-    /// worker. If looptax gets no number (memcached, `MongoDB`'s protocol, other HTTP and FastCGI servers), returns the
-    /// port at our end of the connection, or 0 over the socket.
+    /// Returns the server's number for this connection. For looptax's own page, returns the id of the process or thread
+    /// that serves the page. If looptax gets no number (memcached, `MongoDB`'s protocol, other HTTP and FastCGI
+    /// servers), returns the port at our end of the connection, or 0 over the socket.
     pub fn connection_id(&self) -> u64 {
         match &self.connection {
             ProtocolConnection::Mysql(it) => it.connection_id(),
@@ -198,8 +198,8 @@ impl Conversation {
         }
     }
 
-    /// Returns the process or thread that serves this connection, if the site reports the id of this process or thread.
-    /// Only looptax's own sites do so.
+    /// Returns the process or thread that serves this connection, if the server reports its id. Only looptax's own
+    /// sites report this id.
     pub(crate) fn worker(&self) -> Option<u32> {
         match &self.connection {
             ProtocolConnection::Fastcgi(it) => it.worker(),
@@ -347,8 +347,8 @@ impl Conversation {
     /// pool that answers on this connection.
     ///
     /// # Errors
-    /// [`WireError`] with the server's answer, if the answer is not a count; [`WireError::Unsupported`] if there is no
-    /// such site.
+    /// [`WireError`] with the server's answer, if the answer is not a count; [`WireError::Unsupported`] if the protocol
+    /// is neither FastCGI nor HTTP.
     pub fn count(&mut self) -> Result<u64, WireError> {
         let limit = Limits::default().io;
         match &mut self.connection {
@@ -376,7 +376,8 @@ impl Conversation {
         }
     }
 
-    /// Returns the product that the server reports; if it reports none, the first product of its protocol.
+    /// Returns the product that the server reports; if the server reports no product, the first product of its
+    /// protocol.
     pub fn kind(&self) -> Kind {
         match &self.connection {
             ProtocolConnection::Mysql(it) if it.server_version().contains("MariaDB") => Kind::Mariadb,
@@ -391,7 +392,6 @@ impl Conversation {
         &self.facts
     }
 
-    /// Returns the endpoint that the connection leads to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.endpoint
     }

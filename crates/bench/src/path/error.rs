@@ -18,17 +18,10 @@ pub const MAX_SOCKET_PATH_BYTES: usize = 107;
 /// Opening or proving an arm failed.
 #[derive(Debug, thiserror::Error)]
 pub enum PathError {
-    /// The path does not fit into the kernel's structure.
     #[error("the socket path has {bytes} bytes, but the kernel accepts at most {MAX_SOCKET_PATH_BYTES}: `{path}`")]
-    TooLong {
-        path: PathBuf,
-        /// The path's length in bytes.
-        bytes: usize,
-    },
-    /// The Unix socket could not be connected.
+    TooLong { path: PathBuf, bytes: usize },
     #[error("cannot connect to the socket `{path}`")]
     ConnectUnix { path: PathBuf, source: io::Error },
-    /// The TCP address could not be connected.
     #[error("cannot connect to {address} over TCP")]
     ConnectTcp { address: SocketAddr, source: io::Error },
     /// A property of an open connection could not be read or set.
@@ -68,10 +61,8 @@ pub enum PathError {
     /// No thread of the server is known to serve connections.
     #[error("looptax cannot tell which threads of process {pid} serve connections, so it pins none")]
     NoWorker { pid: u32 },
-    /// The two arms lead to different servers.
     #[error("the arms lead to different servers: {detail}")]
     DifferentServers { detail: String },
-    /// The workload does not exist for this protocol.
     #[error("workload `{workload}` does not exist for {protocol}")]
     NoSuchWorkload { workload: String, protocol: &'static str },
 }

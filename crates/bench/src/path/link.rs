@@ -44,7 +44,7 @@ pub struct Link {
 /// A socket without time limits, and the TLS state of its bytes, if it has TLS.
 pub struct Unlimited {
     pub fd: OwnedFd,
-    /// The TLS state; every byte goes through it.
+    /// The TLS state, which encrypts and decrypts every byte.
     pub seal: Option<Seal>,
 }
 
@@ -60,10 +60,10 @@ impl Link {
     /// Like [`Link::open`], but asks the kernel only for the address family. So the buffer sizes are 0, and the peer is
     /// unknown.
     ///
-    /// For [`Arm::Redirect`], looptax does not ask for the family either. The process that moves the connection would
-    /// answer the system call instead of the kernel, with the family with which the socket was opened.
+    /// For [`Arm::Redirect`], looptax does not ask for the family either: the supervisor that moves the connection
+    /// would answer in place of the kernel, and report the family with which the socket was opened.
     ///
-    /// The link may receive bytes ahead, so its socket must not be passed on.
+    /// The link may hold received bytes that its caller has not read yet, so its socket must not be passed on.
     ///
     /// # Errors
     /// As [`Link::open`].
@@ -88,7 +88,7 @@ impl Link {
         for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
             sockopt::set_socket_timeout(&fd, timeout, Some(part_of(limits.io))).map_err(option("set a time limit"))?;
         }
-        let facts = facts(fd.as_fd()).map_err(option("read the properties"))?;
+        let facts = facts(fd.as_fd()).map_err(option("read the socket options"))?;
         Ok(Self { raw: Raw::new(fd, endpoint.clone(), limits.io), facts, io_limit: limits.io, tls: None })
     }
 
@@ -111,10 +111,10 @@ impl Link {
     /// answer.
     ///
     /// # Errors
-    /// [`PathError::Option`] if the kernel does not report them.
+    /// [`PathError::Option`] if the kernel does not report the facts.
     pub fn look_again(&mut self) -> Result<(), PathError> {
         let found = facts(self.raw.fd.as_fd())
-            .map_err(|source| PathError::Option { action: "read the properties", source: source.into() })?;
+            .map_err(|source| PathError::Option { action: "read the socket options", source: source.into() })?;
         self.facts = LinkFacts { tls: self.facts.tls.take(), ..found };
         Ok(())
     }
@@ -124,7 +124,6 @@ impl Link {
         &self.facts
     }
 
-    /// Returns the endpoint that the connection leads to.
     pub fn endpoint(&self) -> &Endpoint {
         &self.raw.endpoint
     }
@@ -147,7 +146,8 @@ impl Link {
         self.raw.patience = None;
     }
 
-    /// Returns the flag that must be set when the login over this link has ended; a login has a separate time limit.
+    /// Returns the flag that must be set when the login over this link has ended. Until then, the time limit of a login
+    /// applies.
     pub fn is_logged_in(&self) -> Arc<AtomicBool> {
         let patience = self.raw.patience.as_ref();
         patience.map_or_else(Arc::default, Patience::is_logged_in)
@@ -163,7 +163,7 @@ impl Link {
     /// The end that closes first stays in `TIME_WAIT`. Here our end closes first.
     ///
     /// # Errors
-    /// [`WireError::Timeout`] if the peer does not close; [`WireError::Malformed`] if it keeps on sending.
+    /// [`WireError::Timeout`] if the peer does not close; [`WireError::Malformed`] if the peer keeps on sending.
     pub(crate) fn end(mut self, goodbye: &[u8]) -> Result<Calls, WireError> {
         const ACTION: &str = "wait for the server to close";
         // If the peer has already closed, the write may fail; the read below shows it.
@@ -210,7 +210,7 @@ impl Link {
         let fd = self.raw.fd;
         for timeout in [sockopt::Timeout::Recv, sockopt::Timeout::Send] {
             sockopt::set_socket_timeout(&fd, timeout, None)
-                .map_err(|source| PathError::Option { action: "lift a time limit", source: source.into() })?;
+                .map_err(|source| PathError::Option { action: "remove a time limit", source: source.into() })?;
         }
         Ok(Unlimited { fd, seal: self.tls.map(Seal::new) })
     }

@@ -1,8 +1,8 @@
 //! The arms: ways to reach one server. Opens a connection, and proves which transport it really uses.
 //!
 //! A name proves nothing. The kernel reports the address family and, by `SO_PEERCRED`, the peer. The server reports how
-//! it sees each connection ([`ServerView`]). The command line calls this module when it passes connections to the load
-//! engine. This module measures nothing.
+//! it sees each connection ([`ServerView`]). The crate `experiment` calls this module before it passes connections to
+//! the load engine; `switch` and `fleet` connect to servers through this module, too. This module measures nothing.
 
 mod answers;
 mod conversation;

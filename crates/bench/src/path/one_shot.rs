@@ -26,7 +26,6 @@ pub struct OneShot {
     /// The arm that the endpoint must belong to.
     pub arm: Arm,
     pub protocol: Protocol,
-    /// The endpoint to connect to.
     pub endpoint: Endpoint,
     pub login: Login,
     /// Proof that the peer was checked on a connection of the same kind: a check on each connection would be part of
@@ -71,7 +70,7 @@ impl OneShot {
         Err(PathError::Unproved {
             arm: self.arm.name(),
             connection_id: conversation.connection_id(),
-            found: format!("address family {:?}", facts.family),
+            found: format!("its address family is {:?}", facts.family),
         })
     }
 }

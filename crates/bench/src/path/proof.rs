@@ -47,10 +47,10 @@ pub fn prove(
 ) -> Result<Proof, PathError> {
     let unproved = |found: String| PathError::Unproved { arm: arm.name(), connection_id, found };
     if !has_family(arm, facts.family) {
-        return Err(unproved(format!("address family {:?}", facts.family)));
+        return Err(unproved(format!("its address family is {:?}", facts.family)));
     }
     if facts.tls.is_some() != arm.is_tls() {
-        return Err(unproved(format!("TLS {:?}", facts.tls)));
+        return Err(unproved(format!("its TLS parameters are {:?}", facts.tls)));
     }
     let seen = view
         .clients

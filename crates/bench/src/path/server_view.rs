@@ -1,8 +1,8 @@
 //! The server's own view of our connections, queried over one of them.
 //!
 //! One query per epoch over one connection lists the connections of every arm. If the list contains the other arm's
-//! connections, with the local ports that the kernel gave us, the list proves two facts. It proves the transport of
-//! these connections, and it proves that these connections end in the same server.
+//! connections, with the local ports that the kernel gave us, these connections use their arm's transport and end in
+//! the same server.
 
 mod activity;
 mod answering;
@@ -41,8 +41,8 @@ impl Conversation {
             ProtocolConnection::Redis(it) => redis(it, ids),
             ProtocolConnection::Memcached(it) => memcached::server_view(it, &self.facts, ids),
             ProtocolConnection::Echo(it) => Ok(echo(it, ids)),
-            // Servers of these protocols do not report connections, or report to each connection only itself: see
-            // `ServerView::by_kernel`.
+            // Servers of these protocols do not report connections, or report to each connection only this connection:
+            // see `ServerView::by_kernel`.
             ProtocolConnection::Mongodb(_) | ProtocolConnection::Fastcgi(_) | ProtocolConnection::Http(_) => {
                 Err(WireError::Unsupported { what: "a list of its clients".to_owned() })
             }

@@ -37,7 +37,7 @@ pub fn peers_of(pid: u32) -> Vec<Peer> {
     family.flat_map(|pid| of_process(pid, peer_of)).collect()
 }
 
-/// The TCP connections of a proxy process, which copies data between pairs of them.
+/// The TCP connections of a proxy process, which copies data between pairs of connections.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Relayed {
     /// The far ends of the connections that the process accepted on its own port.

@@ -1,10 +1,9 @@
 //! Endpoints that gave no answer in time: looptax does not wait for any of them a second time.
 //!
-//! Some commands send many queries to a server, each over a new connection with a separate time limit. Without this
-//! rule such a command would wait for each query, and then report only one limit. The rule: while a [`WaitOnce`] lives,
-//! looptax does not connect again to an endpoint that was silent for a whole time limit; a new attempt immediately gets
-//! the first error again. An endpoint that answers, however slowly, is used as before. A connection that was silent is
-//! over in any case.
+//! Some commands send many queries to a server, each over a new connection with a separate time limit. So that such a
+//! command does not wait for each query, it holds a [`WaitOnce`]: meanwhile looptax does not connect again to an
+//! endpoint that was silent for a whole time limit, and a new attempt immediately gets the first error again. An
+//! endpoint that answers, however slowly, is used as before. A connection that was silent is never used again.
 
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
@@ -20,7 +19,8 @@ use crate::path::{Endpoint, PathError};
 #[derive(Debug)]
 pub struct WaitOnce(());
 
-/// The identity of an endpoint. A socket's path may contain a descriptor's number, which another socket may have later.
+/// The identity of an endpoint. A socket's file is identified by its inode: its path may contain a descriptor's number,
+/// which may later mean another socket.
 #[derive(Debug, PartialEq, Eq)]
 enum Identity {
     File { device: u64, inode: u64 },

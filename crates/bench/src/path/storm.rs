@@ -24,7 +24,7 @@ use crate::path::Endpoint;
 const STEP: Duration = Duration::from_millis(50);
 /// The stack size of a connecting thread, which needs little.
 const STACK_BYTES: usize = 128 << 10;
-/// looptax reads at most this many bytes of an answer. They are enough to identify the answer.
+/// looptax reads at most this many bytes of an answer. This is enough to identify the answer.
 const ANSWER_BYTES: usize = 256;
 
 /// The connects to make, and how to make them.
@@ -36,7 +36,8 @@ pub struct Storm<'a> {
     pub gap: Duration,
     /// Whether connect(2) waits for a free place in a Unix socket's queue.
     pub blocks: bool,
-    /// Pauses before further attempts after EAGAIN; after the last of them the connect fails.
+    /// Pauses before further attempts after EAGAIN. If the attempt after the last pause fails too, the connect has
+    /// failed.
     pub pauses: Vec<Duration>,
     /// Whether the client stops trying when the clock shows a later second than at the first attempt. The connect then
     /// fails without a further attempt.

@@ -1,7 +1,7 @@
 //! TLS as a client: which servers it trusts, the agreed parameters, and the records of the measured loop.
 //!
-//! Sessions are not resumed: the C libraries that most programs use do not resume them either, so each connection makes
-//! a whole handshake. [`crate::path::Link`] encrypts the bytes of a login; under load [`Seal`] does this.
+//! Sessions are not resumed: the C libraries that most programs use do not resume sessions either. So each connection
+//! makes a whole handshake. [`crate::path::Link`] encrypts the bytes of a login; under load [`Seal`] does this.
 
 use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr};

@@ -45,7 +45,6 @@ pub enum Workload {
         /// The start of every key; keys end in 1 to `n_keys`.
         prefix: String,
         n_keys: u64,
-        /// Size of each value in bytes.
         value_bytes: usize,
     },
     /// A connection from its opening to its end, with one [`Workload::Ping`] in it: see [`crate::path::OneShot`].
@@ -78,7 +77,6 @@ pub enum Workload {
     /// SET of `prefix` and a 12-digit number (Redis, memcached).
     Set {
         prefix: String,
-        /// Size of the value in bytes.
         value_bytes: usize,
         /// How long a written key lives, in seconds; forever if `None`.
         ttl_s: Option<u32>,
@@ -86,7 +84,6 @@ pub enum Workload {
     /// GET and SET, drawn at random (Redis, memcached).
     Mixed {
         prefix: String,
-        /// Size of the value in bytes.
         value_bytes: usize,
         /// As in [`Workload::Set`].
         ttl_s: Option<u32>,
@@ -95,12 +92,10 @@ pub enum Workload {
     },
     /// `find` of one document by its id (`MongoDB`).
     FindOne {
-        /// The collection that contains the document.
         collection: Collection,
     },
     /// `insert` of one document with a new id (`MongoDB`).
     InsertOne {
-        /// The collection that receives the document.
         collection: Collection,
         value: String,
     },
@@ -111,7 +106,6 @@ pub enum Workload {
     /// Redis LPUSH on `prefix` and a 12-digit number.
     Lpush {
         prefix: String,
-        /// Size of an element in bytes.
         value_bytes: usize,
     },
 }
@@ -186,7 +180,7 @@ impl Workload {
         }
     }
 
-    /// Returns whether the workload changes the stored data. If it does, answers depend on what ran before, and every
+    /// Returns whether the workload changes the stored data. If so, answers depend on earlier requests, and every
     /// connection gets its own keys.
     pub fn writes(&self) -> bool {
         match self {

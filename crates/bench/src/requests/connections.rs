@@ -19,7 +19,7 @@ const PRIMING: u64 = 20;
 const MANY_CONNECTIONS: usize = 256;
 const PRIMING_MANY: u64 = 5;
 /// Untimed one-shot requests per client: there is no connection to warm up, and each request takes as long as dozens of
-/// ordinary ones.
+/// requests on an open connection.
 const PRIMING_ONE_SHOTS: u64 = 2;
 
 /// The connections or one-shot clients that the client threads use.
@@ -55,8 +55,8 @@ impl Connections {
         }
     }
 
-    /// Returns the cores that the server's threads can be pinned to. `None` if the threads are not known, if they also
-    /// serve other clients, or if the kernel does not allow looptax to pin them.
+    /// Returns the cores that the server's threads can be pinned to. `None` if the threads are not known, if the
+    /// threads also serve other clients, or if the kernel does not allow looptax to pin the threads.
     pub(super) fn cores_to_hold(&self, cores: &[usize]) -> Option<Vec<usize>> {
         match self {
             Self::Kept(sides) => {

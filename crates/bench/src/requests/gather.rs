@@ -41,8 +41,8 @@ impl Running {
         [raw.client_cores, raw.server_cores] = self.map.by_connection();
         raw.follows = self.ends.follows();
         measured.n_primed = self.n_primed;
-        // The samples are copied into vectors of exactly the right size, because they stay in memory until the run is
-        // over.
+        // The samples are copied into vectors of exactly the right size, because the samples stay in memory until the
+        // run is over.
         let raw = &measured.raw;
         let counts = |idx: &usize| raw.is_in_place(&raw.slices[*idx]);
         let of_side = |side: usize| (0..specs.len()).filter(move |idx| specs[*idx].side.idx() == side).filter(counts);
@@ -83,8 +83,8 @@ fn samples_of<'a>(specs: &[SliceSpec], idx: usize, thread: &'a ThreadBuffers) ->
     samples.get(thread.tallies[idx].first_sample..end).unwrap_or_default()
 }
 
-/// Returns whether the answers of slices of equal rank agree: these slices requested the same keys, so the common
-/// prefixes of their answers must be equal.
+/// Returns whether the answers of the n-th slices of both sides agree, for each n. Both slices requested the same keys,
+/// so the common prefix of their answers must be equal.
 fn answers_agree<'a>(specs: &[SliceSpec], buffers: &'a [ThreadBuffers]) -> bool {
     let idx_of = |side: Side, rank: u64| specs.iter().position(|spec| spec.side == side && spec.rank == rank);
     specs.iter().filter(|spec| spec.side == Side::Baseline).all(|spec| {

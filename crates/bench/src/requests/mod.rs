@@ -247,8 +247,8 @@ impl SliceSource for Requests<'_> {
             return shape;
         }
         let n_rounds = ADAPTING_ROUNDS.min(plan.course.warm_up.least_epochs as u64);
-        // The first connections make the server start things that it keeps afterwards, for example a pooler's own
-        // connections. So the time that the first connections take does not count.
+        // For the first connections the server does work that it does only once; a pooler, for example, opens its own
+        // connections. So the time of the first connections does not count.
         let reconnect_us = if round + 1 < n_rounds { 0 } else { epoch.raw.reconnect_us + epoch.raw.prime_us };
         let p99 = p99(epoch);
         let reconnect = Duration::from_micros(reconnect_us);

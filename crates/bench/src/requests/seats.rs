@@ -23,7 +23,8 @@ pub(super) struct Ends {
     /// The core that was assigned to each client thread.
     dealt: Vec<Option<usize>>,
     cores: Vec<usize>,
-    /// The placement that the client threads keep by following the server; `None` if they do not follow it.
+    /// The placement that the client threads keep by following the server's threads; `None` if the client threads
+    /// follow no thread.
     follows: Option<Placement>,
 }
 

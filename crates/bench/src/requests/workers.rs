@@ -13,7 +13,7 @@ use crate::load::{ClientThread, Load, SliceBarrier, ThreadBuffers};
 /// The return value of a client thread: its buffers, and whether it could be pinned.
 type Left = (ThreadBuffers, io::Result<()>);
 
-/// The client threads of an epoch; they end with this value.
+/// The client threads of an epoch, which end when this value is dropped.
 pub(super) struct Workers {
     pub(super) barrier: Arc<SliceBarrier>,
     running: Vec<JoinHandle<Left>>,

@@ -10,7 +10,6 @@ use crate::script::place::Place;
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[error("{place}: {fault}\n{}", place.excerpt())]
 pub struct ScriptError {
-    /// The place of the fault.
     pub place: Box<Place>,
     pub fault: Box<ParseFault>,
 }
@@ -36,7 +35,6 @@ pub struct RunError {
 pub enum SetError {
     #[error(transparent)]
     Script(ScriptError),
-    /// There is no script to choose.
     #[error("no script is given, or all scripts have the weight 0")]
     NothingToRun,
     /// A file name is missing in a list such as `a.sql@3,b.sql`.

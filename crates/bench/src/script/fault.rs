@@ -123,7 +123,6 @@ pub enum RunFault {
     /// A shift by less than 0 or more than 63 bits.
     #[error("cannot shift by {n_bits} bits: expected 0 to 63")]
     Shift { n_bits: i64 },
-    /// The variable has no value yet.
     #[error("the variable `{name}` has no value yet")]
     Unset {
         /// The name without the colon.
@@ -156,7 +155,6 @@ pub enum RunFault {
     /// A pipeline is ended that was not started.
     #[error("no pipeline is open")]
     NoPipeline,
-    /// The script ended within a pipeline.
     #[error("the script ends within a pipeline: `\\endpipeline` is missing")]
     PipelineAtEnd,
 }

@@ -42,7 +42,6 @@ struct Member {
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: `:{name}` is not replaced within quotes or a comment")]
 pub struct Warning {
-    /// The place in the script.
     pub place: Place,
     /// The variable that is not replaced.
     pub name: String,

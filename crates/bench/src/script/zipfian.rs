@@ -12,9 +12,7 @@ use crate::script::bits::Bits;
 #[derive(Debug, Clone, Copy, PartialEq, thiserror::Error)]
 #[error("no Zipf distribution has {n_ranks} ranks and the skew {skew}")]
 pub struct NoZipfian {
-    /// The requested number of ranks.
     pub n_ranks: u64,
-    /// The requested skew.
     pub skew: f64,
 }
 
@@ -29,8 +27,8 @@ pub struct Zipfian {
 }
 
 impl Zipfian {
-    /// Ranks 1 to `n_ranks`; rank k is drawn with a probability proportional to 1 / k^`skew`. With a skew of 0 all
-    /// ranks are equally likely.
+    /// Makes the distribution of the ranks 1 to `n_ranks`; rank k is drawn with a probability proportional to 1 /
+    /// k^`skew`. With a skew of 0 all ranks are equally likely.
     ///
     /// With more than 2^53 ranks, the rarest ranks are drawn in groups.
     ///

@@ -25,7 +25,7 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 #[derive(Debug, Clone)]
 pub struct WholePlan {
-    /// When the experiment ends; its warm-up is [`WholePlan::WARM_UP`].
+    /// The course of the experiment; its warm-up is [`WholePlan::WARM_UP`].
     pub course: Course,
     /// The commands to run, `[baseline, other]`.
     pub sides: [CommandPlan; 2],

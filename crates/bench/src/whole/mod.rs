@@ -1,8 +1,8 @@
 //! Whole commands compared with each other: one command per arm, run repeatedly in a random order.
 //!
 //! An epoch is four runs, ABBA or BAAB by a coin flip. Each run is a slice with one request, so later steps treat the
-//! epoch like any other. The command line provides the commands, and a [`Watcher`] that observes which transport they
-//! use; this module does not depend on what the commands do.
+//! epoch like any other. The crate `experiment` provides the commands, and a [`Watcher`] that observes which transport
+//! they use; this module does not depend on what the commands do.
 
 mod commands;
 mod once;
@@ -43,7 +43,7 @@ impl Sight {
     }
 }
 
-/// Observes which transport a command uses; the command line implements this.
+/// Observes which transport a command uses; the crate `experiment` implements this.
 pub trait Watcher {
     /// Inspects process `pid` and the processes that it has started, while they run.
     fn watch(&mut self, _side: Side, _pid: u32) -> Sight {

@@ -21,12 +21,12 @@ use crate::clock::now_ns;
 use crate::error::CommandError;
 use crate::sys::{self, ChildUsage};
 
-/// At the latest after this time, looptax notices a request to stop, or notices that the command was stopped.
+/// looptax checks at least this often whether it has to stop, and whether a signal has stopped the command.
 const STOP_CHECK: Duration = Duration::from_millis(100);
 /// How long a command may take to end after SIGTERM before it is killed.
 const GRACE: Duration = Duration::from_secs(2);
 /// A warm-up run is first inspected after this time. It is inspected again each time its age has grown by a tenth, but
-/// at least this time passes between two inspections.
+/// not sooner than this time after the previous inspection.
 const FIRST_LOOK: Duration = Duration::from_millis(1);
 
 /// When to inspect a run's connections.

@@ -1,19 +1,15 @@
 //! Prepares the machine for the arms of a run, and chooses the arms that are possible.
 //!
-//! [`Machine`] is made once, while the process has one thread. [`choose`] decides for each target which arms it has,
-//! and gives a reason for each arm that it lacks. [`target_arms::TargetArms`] holds the parts that belong to one
-//! target: threads in other namespaces, port proxies, TLS. Called by `compare`, `measure::plan`, `target` and
-//! `connector`.
+//! [`Machine`] is made once, while the process has one thread: it holds the network namespaces and the supervisor of
+//! `redirect`. [`choose`] decides for each target which arms it has, and gives a reason for each arm that the target
+//! lacks. [`target_arms::TargetArms`] holds the parts that belong to one target: threads in other namespaces, port
+//! proxies, TLS.
 //!
-//! Parts of the machine that arms need are made once, while the process has one thread: network namespaces, the
-//! supervisor of `redirect`, a cgroup.
-//!
-//! For `bridge`, `nat` and `proxy`, looptax itself moves into the namespace that represents the container. So private
-//! servers start in that namespace and listen on its loopback. Another namespace represents the host. A thread that has
-//! moved into the host's namespace opens the arm's connections. If requests open their own connections, the client
-//! threads start from this thread. A connection stays in the namespace in which it was opened, whichever thread uses it
-//! afterwards, so the load engine does not need to know about namespaces. The namespaces have no name and no file: each
-//! namespace ends with its last process.
+//! For `bridge`, `nat` and `proxy`, looptax itself moves into a network namespace that represents the container, so
+//! private servers start there and listen on its loopback. Another namespace represents the host: a thread in it opens
+//! the arm's connections, and starts the client threads if requests open their own connections. A connection stays in
+//! the namespace in which it was opened, so any thread of the load engine can use it. The namespaces have no name and
+//! no file: each ends with its last process.
 //!
 //! TLS begins during the login, as the protocol specifies. Under load, the connection passes each outgoing message
 //! through the TLS state before it sends the message, and each incoming message after it has received the message.
@@ -87,7 +83,7 @@ impl Machine {
         }
     }
 
-    /// A machine without any of these parts, for runs that use only unix and tcp.
+    /// Makes a machine without any of these parts, for runs that use only unix and tcp.
     pub fn plain() -> Self {
         Self { network: Ok(None), supervisor: Ok(None), sidecar: Ok(()), ipv6: Ok(()), has_nft: false }
     }

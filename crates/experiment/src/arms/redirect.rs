@@ -3,8 +3,7 @@
 //! A supervisor is forked while the process has one thread. For each target, one thread then puts itself under a
 //! filter; this thread opens the arm's connections and starts the client threads, so the supervisor sees only the
 //! system calls of these threads. A thread outside the filter asks the kernel whether each connection is a socket
-//! connection, and compares the number of connections with the supervisor's count. Called by `compare`, `target` and
-//! `connector`.
+//! connection, and compares the number of connections with the supervisor's count.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -40,16 +39,13 @@ fn forbidden(obstacle: Obstacle) -> Failure {
     Failure::from(RedirectError::Forbidden(obstacle)).with_hint(hint)
 }
 
-/// The reason why a connection of the arm is not on the socket, or why this could not be confirmed.
+/// Why a connection of the arm is not on the socket, or why looptax cannot confirm that it is.
 #[derive(Debug, thiserror::Error)]
 pub enum NotMoved {
-    /// The connection stayed on TCP.
     #[error("a connection of arm `redirect` stayed on TCP: {why}")]
     Stayed { why: &'static str },
-    /// The supervisor counted fewer or more connections than were opened.
     #[error("{n_begun} connections of arm `redirect` were opened, but the supervisor moved {n_moved}")]
     Uncounted { n_begun: u64, n_moved: u64 },
-    /// The supervisor process has ended.
     #[error("the supervisor of arm `redirect` has died")]
     Died,
 }
@@ -84,8 +80,8 @@ pub(crate) struct RedirectArm {
 }
 
 impl RedirectArm {
-    /// Starts the thread under the filter. Each address has a socket at the same index; the thread's connections to the
-    /// address are redirected to this socket.
+    /// Starts the thread under the filter. In each pair, the thread's connections to the TCP address are redirected to
+    /// the socket.
     pub(crate) fn start(
         supervisor: &Arc<OwnThreads>,
         pairs: impl Iterator<Item = [Endpoint; 2]>,
@@ -151,7 +147,7 @@ impl Origin for RedirectArm {
     }
 }
 
-/// Whether this is the error that system calls return after the supervisor has ended.
+/// Whether the error is the one that system calls return after the supervisor has ended.
 ///
 /// # Source
 /// `seccomp(2)`, `SECCOMP_RET_USER_NOTIF`.

@@ -158,7 +158,8 @@ impl TargetArms {
         self.redirect.as_ref().map_or(Ok(()), |it| it.check())
     }
 
-    /// Returns the thread from which an arm's client threads start, if these threads open connections themselves.
+    /// Returns the thread from which client threads must start if they open connections of this arm; `None` if any
+    /// thread can start them.
     pub(crate) fn origin(&self, arm: Arm) -> Option<Arc<dyn Origin>> {
         if let Some(redirect) = self.redirect(arm) {
             return Some(Arc::clone(redirect) as Arc<dyn Origin>);
@@ -175,7 +176,7 @@ impl TargetArms {
         Some(Helper { pid: self.pooler(arm).or(proxy.map(|it| it.pid))?, sits_with_server: true })
     }
 
-    /// Returns the pooler through which an arm passes.
+    /// Returns the process id of the pooler through which an arm passes, if it passes through one.
     pub(crate) fn pooler(&self, arm: Arm) -> Option<u32> {
         of_hop(arm, &self.pooler_pids).first().copied()
     }

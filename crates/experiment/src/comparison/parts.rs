@@ -16,9 +16,9 @@ use crate::spec::{Experiment, remedies};
 pub struct Asked {
     /// The experiments with their titles; the list has at least one experiment.
     pub all: Vec<(String, Experiment)>,
-    /// The arm that programs use today; `None` if the user did not ask what would help.
+    /// The arm that programs use today; `None` without `--remedies`.
     pub today: Option<String>,
-    /// One sentence for each part that does not fit the other parts.
+    /// One sentence for each requested part that cannot be measured.
     left_out: Vec<String>,
 }
 
@@ -72,7 +72,7 @@ impl Asked {
 /// Plans each experiment.
 ///
 /// # Errors
-/// The failure of a part that the user requested. If a part that `--remedies` has added fails, it is left out instead.
+/// The failure of a part that the user requested. A part that `--remedies` has added is left out if it fails.
 pub fn planned<'a>(asked: &'a Asked, machine: &Machine) -> Result<Parts<'a>, Failure> {
     let mut parts = Parts { all: Vec::new(), left_out: asked.left_out.clone(), missing: Vec::new() };
     for (title, settings) in &asked.all {

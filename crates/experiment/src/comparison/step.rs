@@ -30,7 +30,7 @@ pub struct Measured {
 
 /// The name, command line and path of a comparison's record.
 pub struct Named<'a> {
-    /// A suffix for the run's name. It is needed because the time in the name has no fractions of a second.
+    /// A suffix for the run's id: without it, two comparisons that begin in the same second would have the same id.
     pub suffix: &'a str,
     /// The command line that makes the same comparison.
     pub command: Vec<String>,

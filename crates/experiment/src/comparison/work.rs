@@ -14,11 +14,10 @@ use crate::measure::{self, RecordWriter};
 use crate::observer::Observer;
 use crate::target::{AskPassword, Host, Target};
 
-/// Measures all parts, until one fails or the user stops it.
+/// Measures the parts one after the other, until a part fails or the user stops the run.
 ///
 /// # Errors
-/// The failure that ended the measurement. After the user has set `stop`, a failure is returned only if a state could
-/// not be restored.
+/// The failure that ended the measurement. If `stop` is set, only a failure of the clean-up is returned.
 pub fn measure_all(
     parts: &[Part<'_>],
     (machine, ask): (Machine, AskPassword),
@@ -82,8 +81,8 @@ fn unless_stopped(measured: Result<(), Failure>, stop: &AtomicBool) -> Result<()
     measured
 }
 
-/// Returns the comparisons of a target, with only those arms that the server has and on which the server accepts this
-/// account. looptax can find out these arms only now, when the server is running.
+/// Returns the comparisons of a target without the arms that the server lacks, and without the arms on which it refuses
+/// this account: only the running server shows which arms these are.
 ///
 /// # Errors
 /// The reason why an arm cannot be measured, if no other arm would be left.

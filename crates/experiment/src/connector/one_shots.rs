@@ -13,7 +13,7 @@ use looptax_wire::{Draws, Login, Salted};
 use super::sessions::SessionRequests;
 use super::{Draw, Met, TargetConnector};
 
-/// A one-shot connection, in the form in which the load engine repeats it.
+/// A client of the load engine that opens a connection for each request.
 struct OneShotRequests(OneShot);
 
 impl OneShotClient for OneShotRequests {

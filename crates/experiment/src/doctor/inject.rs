@@ -1,8 +1,9 @@
 //! The positive control: a busy wait of known length before each send must be measured as a tax.
 //!
-//! The check is judged only in runs with both ends scheduled in turns: in these runs the busy wait affects nothing
-//! else. Under normal scheduling the busy wait also changes how often the server takes the core from the client, so it
-//! costs more or less than its own length. This result is shown but not judged.
+//! The check judges only runs in which client and server take turns on the core (a real-time policy), because the busy
+//! wait changes nothing else in these runs. Under normal scheduling, the busy wait also changes how often the server
+//! takes the core from the client, and so costs more or less than its own length. Runs under normal scheduling are
+//! shown, but not judged.
 
 use std::io::ErrorKind;
 

@@ -1,7 +1,7 @@
 //! Checks whether the verdicts of comparisons on this machine can be trusted.
 //!
-//! The same arm on both sides must show no difference (A/A), a known delay must be measured as such, and the length of
-//! the slices must not matter.
+//! The same arm on both sides must show no difference (A/A), a delay of known length must be measured with this length,
+//! and the length of the slices must not matter.
 
 mod inject;
 mod runs;
@@ -145,9 +145,9 @@ fn aa(check: &mut Bench<'_>, arm: Arm) -> Result<DoctorResult, Failure> {
     }))
 }
 
-/// Returns how many alarms (runs that report a difference) are accepted, and whether the number of alarms is within
-/// this limit. If only one run was requested and this run reports a difference, the run is repeated once at a level of
-/// 1 %.
+/// Returns how many alarms (runs whose interval does not contain zero) are accepted, and whether the number of alarms
+/// is within this limit. If only one run was requested and this run reports a difference, the run is repeated once at a
+/// level of 1 %.
 fn accepted(check: &mut Bench<'_>, arm: Arm, n_runs: u64, n_alarms: u64) -> Result<(u64, bool), Failure> {
     if n_runs != 1 || n_alarms == 0 {
         let accepted = rules::largest_accepted(n_runs);

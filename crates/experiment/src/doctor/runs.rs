@@ -21,7 +21,7 @@ use crate::{Experiment, Observer, Target, TargetConnector};
 pub struct Spec {
     pub kind: Kind,
     pub client: ClientModel,
-    /// Seed of the first run; each further run uses the next number.
+    /// Seed of the first run; every other run uses this seed plus its own number.
     pub seed: u64,
     pub n_epochs: u32,
     /// Number of A/A runs on each arm.
@@ -76,7 +76,8 @@ impl Bench<'_> {
             inject_ns,
             slice: Some(slice),
             effort: Effort::Epochs(self.spec.n_epochs as usize),
-            // The server is warm after the first runs, so two epochs are enough to warm up the connections' code paths.
+            // A warm-up of length zero still has two epochs; they are enough, because the server is warm after the
+            // first runs.
             warm_up: Some(Duration::ZERO),
             sample_bytes: 0,
             ..self.settings.clone()

@@ -14,7 +14,6 @@ use crate::spec::exec::{Exec, Given, TRANSPORT, Template, joined};
 use crate::spec::tool::{Flavor, without_passwords};
 use crate::target::Target;
 
-/// Makes the command that is run for `arm`.
 pub(super) fn command_for(target: Option<&Target>, exec: &Exec, arm: Arm) -> Result<CommandPlan, Failure> {
     let (words, set, unset) = match (&exec.given, target) {
         (Given::Template(template), Some(target)) => expanded(template, target, arm)?,

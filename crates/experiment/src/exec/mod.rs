@@ -35,7 +35,7 @@ pub(crate) fn measure(
     stage.begin(Scene {
         title: label(target.as_deref(), exec),
         arms: vec![plan::pair_of_arms(settings).map(|arm| arm.name().to_owned())],
-        news: "first one run over each arm; these runs do not count".to_owned(),
+        news: "running the command once over each arm; these two runs do not count".to_owned(),
         unit: Unit::Runs,
         processes: Vec::new(),
     });

@@ -106,7 +106,7 @@ fn check(settings: &Experiment, exec: &Exec) -> Result<(), Failure> {
     }
     if settings.arms.len() != 2 {
         return Err(Failure::usage(
-            "looptax compares whole commands two at a time",
+            "looptax compares whole commands over exactly two arms",
             "use --arms unix,tcp, or unix,unix for an A/A run",
         ));
     }

@@ -1,6 +1,6 @@
 //! Finds out which transport a command really uses: looks at the command's open connections while the command runs.
 //!
-//! If looptax knows the server, only connections to this server count. If not, every TCP connection counts, and every
+//! If looptax knows the server, only connections to this server count. Otherwise every TCP connection counts, and every
 //! Unix socket that has a name, except the sockets of services that any program may use.
 
 use std::net::{IpAddr, SocketAddr};
@@ -77,7 +77,7 @@ impl Watcher for Onlooker {
     }
 }
 
-/// Whether two paths lead to the same socket: the command and the server may use different paths for it.
+/// Whether two paths lead to the same socket: the command and the server may use different paths for the socket.
 fn is_same_file(one: &Path, two: &Path) -> bool {
     one == two || read::real_path(one).is_ok_and(|one| read::real_path(two).is_ok_and(|two| one == two))
 }

@@ -228,9 +228,9 @@ pub(crate) fn placed(placement: Placement, raw: &record::Raw) -> Option<record::
     if raw.epochs.iter().any(|it| it.follows.is_some()) {
         let slices = || raw.epochs.iter().flat_map(|epoch| epoch.slices.iter().map(move |slice| (epoch, slice)));
         let n_there = slices().filter(|(epoch, slice)| epoch.is_in_place(slice)).count();
-        let where_to = if placement == Placement::Same { "on the core" } else { "on a different core from the core" };
+        let where_to = if placement == Placement::Same { "runs on the core" } else { "avoids the core" };
         let real = format!(
-            "the client runs {where_to} on which the server's thread last ran; this was so in {n_there} of {} slices, \
+            "the client {where_to} on which the server's thread last ran; this was so in {n_there} of {} slices, \
              and only these slices count",
             slices().count()
         );

@@ -24,8 +24,8 @@ pub use case::{Case, Doing, TargetPlan};
 use text::{at_most, steps, text};
 pub use text::{case_name, minutes, target_line};
 
-/// Length of the glimpse with free placement in the default run: enough for two periods of each arm after the arm has
-/// settled.
+/// Length of the glimpse with free placement in the default run: each arm runs twice, for about two seconds after the
+/// scheduler has settled.
 const FREE_LOOK: Duration = Duration::from_secs(10);
 /// Length of the glimpse with split cores in the default run: enough for a rough factor, not for a verdict.
 const SPLIT_LOOK: Duration = Duration::from_secs(4);
@@ -171,14 +171,14 @@ fn check_placements(placements: &[Placement], hold: Hold, n_cores: usize) -> Res
             Placement::Split if n_cores < 2 => {
                 return Err(Failure::usage(
                     "split placement needs two cores, but this process may use only one",
-                    "--placement same",
+                    "use --placement same",
                 ));
             }
             Placement::Same | Placement::Split if hold == Hold::Unknown => {
                 return Err(Failure::usage(
                     format!(
-                        "for `{placement}` looptax has to know which of the server's threads serve its connections, \
-                         but this server does not show them"
+                        "the placement `{placement}` needs to know which of the server's threads serve looptax's \
+                         connections, but this server does not report these threads"
                     ),
                     "use --placement client-pinned or free",
                 ));

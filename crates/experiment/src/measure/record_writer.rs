@@ -1,4 +1,4 @@
-//! Keeps the results of a run while it lasts: the record, which is saved after each comparison.
+//! Holds the record of a run while the run measures, and saves it after each comparison.
 
 use looptax_bench::{ContrastRun, MeasuredEpoch};
 use looptax_model::analysis::proved_arm::ProvedArm;
@@ -8,7 +8,6 @@ use looptax_model::record::{Comparison, Epoch, MOST_SAMPLES, Record, Samples};
 use looptax_store::{SAMPLES_CAP_BYTES, Saver, pack, unpack};
 
 pub struct RecordWriter {
-    /// All results so far.
     pub record: Record,
     saver: Option<Saver>,
     n_packed_bytes: usize,
@@ -78,9 +77,7 @@ impl RecordWriter {
     /// Returns an error if latencies could not be written; in this case the record has been saved without them.
     pub fn check_samples(&mut self) -> Result<(), Failure> {
         match self.saver.as_mut().and_then(Saver::lost) {
-            Some(lost) => {
-                Err(Failure::from(lost).context("the record is saved, but not the latencies of all requests"))
-            }
+            Some(lost) => Err(Failure::from(lost).context("the record is saved, but some latencies are missing")),
             None => Ok(()),
         }
     }
@@ -90,7 +87,7 @@ impl RecordWriter {
         self.record.is_empty()
     }
 
-    /// Returns the path of the record.
+    /// Returns the path of the record; `None` if the record is only kept in memory.
     pub fn path(&self) -> Option<String> {
         self.saver.as_ref().map(|saver| saver.path().display().to_string())
     }

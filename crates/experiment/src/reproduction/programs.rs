@@ -4,7 +4,6 @@ use std::env;
 
 use looptax_host::read;
 
-/// Whether PATH has a program with this name.
 pub(crate) fn on_path(program: &str) -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     env::split_paths(&path).any(|folder| read::is_file(&folder.join(program)))

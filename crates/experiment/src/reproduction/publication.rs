@@ -62,7 +62,6 @@ impl Publication {
         &PUBLICATIONS
     }
 
-    /// Returns the publication of a part.
     pub(crate) fn for_part(part: Part) -> &'static Self {
         &PUBLICATIONS[part.0]
     }
@@ -165,7 +164,7 @@ pub(crate) struct Rows {
     pub published: u64,
     /// Number of rows if the user requests no share. With `None`, the published number is used.
     pub usual: Option<[u64; 2]>,
-    /// The time that a million requests may take, in seconds.
+    /// The time that a million rows may take, in seconds.
     #[serde(default)]
     pub s_per_million: u64,
 }
@@ -202,8 +201,7 @@ pub(crate) struct RowPlan {
     workload: Option<String>,
     connections: Option<u32>,
     share_pct: Option<f64>,
-    /// Normally the first match is selected. If this field is set, the comparison in which the baseline had the highest
-    /// throughput is selected.
+    /// Selects the comparison in which the baseline had the highest throughput, instead of the first match.
     #[serde(default)]
     is_at_most: bool,
 }

@@ -48,7 +48,6 @@ pub struct Runner<'a> {
 }
 
 impl<'a> Runner<'a> {
-    /// Makes a runner for a part.
     pub fn new(around: &'a Surroundings, part: Part) -> Self {
         Self { around, part: part.name() }
     }
@@ -71,17 +70,14 @@ impl<'a> Runner<'a> {
         }
     }
 
-    /// Whether the user has interrupted the run.
     pub fn is_interrupted(&self) -> bool {
         self.around.interrupted.load(Ordering::Relaxed)
     }
 
-    /// Reports the beginning of work that is not a step.
     pub fn say(&self, words: &str) {
         self.around.onlooker.say(words);
     }
 
-    /// Returns the folder for the records.
     pub fn folder(&self) -> &Path {
         &self.around.folder
     }
@@ -143,7 +139,6 @@ impl<'a> Runner<'a> {
         Ok(Some(Reading { record, step_idx: step_idx as u32 }))
     }
 
-    /// Notes that this record was saved at this path.
     pub(crate) fn remember(&self, record: &Record, path: &Path) {
         self.around.onlooker.remember(record, path);
     }

@@ -72,7 +72,6 @@ pub struct Step {
 }
 
 impl Step {
-    /// Makes the step of a plan, with these amounts.
     pub(crate) fn new(plan: &'static StepPlan, amounts: &Amounts) -> Self {
         let rows = plan.rows.as_ref().map(|rows| amounts.rows(rows));
         let rows = rows.unwrap_or(u64::from(ROWS));
@@ -111,7 +110,7 @@ impl Step {
         }
     }
 
-    /// Returns the experiments, one for each workload, each with its own seed.
+    /// Returns the experiments, one for each workload, all with the same new seed.
     ///
     /// # Errors
     /// The kernel gives no random bytes.

@@ -16,7 +16,7 @@ use crate::servers::ServerError;
 use crate::servers::kind::programs;
 use crate::servers::wordpress::php_fpm;
 
-/// Folders that contain servers, but that few users have in their PATH.
+/// Folders that may contain servers; some users do not have all of them in their PATH.
 const USUAL_FOLDERS: [&str; 6] =
     ["/usr/local/sbin", "/usr/local/bin", "/usr/sbin", "/usr/bin", "/usr/libexec", "/opt/bin"];
 

@@ -48,8 +48,8 @@ impl CopyFolder {
         self.scratch.create_folder(name).map(drop)
     }
 
-    /// Allows a group to enter the folder. The group can then open those files in the folder that the group may read,
-    /// such as a socket. The group cannot list the folder.
+    /// Allows a group to enter the folder, but not to list it: the group can open the files that it may read, such as a
+    /// socket.
     ///
     /// # Errors
     /// [`ServerError::Scratch`].

@@ -117,7 +117,6 @@ pub struct Keys<'a> {
     pub prefix: &'a str,
     /// Number of keys; their ids are 1 to this number.
     pub n: u32,
-    /// Size of each value in bytes.
     pub value_bytes: usize,
 }
 

@@ -1,7 +1,5 @@
 //! Time limits for waiting for a server. In the module `servers`, only these limits use a clock, and no measurement
 //! uses them.
-//!
-//! `ready` and `process` use it.
 
 use std::time::{Duration, Instant};
 
@@ -10,7 +8,6 @@ use std::time::{Duration, Instant};
 pub(crate) struct Deadline(Instant);
 
 impl Deadline {
-    /// Makes the deadline that is `limit` from now.
     #[allow(clippy::disallowed_methods, reason = "a time limit, not a measurement")]
     pub(crate) fn after(limit: Duration) -> Self {
         Self(Instant::now() + limit)

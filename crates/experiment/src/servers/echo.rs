@@ -38,9 +38,7 @@ pub struct Config {
     pub socket: PathBuf,
     /// The name of an abstract socket to create, if any.
     pub abstract_name: Option<String>,
-    /// The TCP addresses to listen on.
     pub tcp: Vec<SocketAddr>,
-    /// Whether one thread serves all connections.
     pub is_one_thread: bool,
     /// Whether the server speaks HTTP instead of its own protocol; it then always has a thread for each connection.
     pub is_http: bool,

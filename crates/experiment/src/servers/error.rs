@@ -19,7 +19,6 @@ pub enum ServerError {
         /// The last lines of the log of the server and its companions.
         log_tail: String,
     },
-    /// WordPress, its theme or PHP is not installed.
     #[error("{what} is not installed; looked for {looked_for}")]
     SiteMissing {
         /// The missing part: `WordPress`, `PHP's FastCGI server`.
@@ -27,17 +26,14 @@ pub enum ServerError {
         /// The paths or names that were looked for, joined by `or`.
         looked_for: String,
     },
-    /// PHP's processes did not become ready.
     #[error("php-fpm {how}; the end of the log:\n{log_tail}")]
     Pool {
         how: String,
         /// The last lines of the log of the server and its companions.
         log_tail: String,
     },
-    /// PHP could not be asked for a page.
     #[error("cannot get `{script}` from PHP")]
     PageRequest { script: &'static str, source: WireError },
-    /// A page is not as expected.
     #[error("WordPress's answer to `{script}` {how}; the end of the log:\n{log_tail}")]
     Page {
         script: &'static str,
@@ -45,15 +41,12 @@ pub enum ServerError {
         /// The last lines of the log of the server and its companions.
         log_tail: String,
     },
-    /// The pooler's recipe did not get a verifier of the password from PostgreSQL.
     #[error("cannot get the verifier of the password from postgres for pgbouncer")]
     Verifier { source: WireError },
     #[error("cannot make a certificate for the server")]
     Certificate { source: rcgen::Error },
-    /// The name given is not a kind of server.
     #[error("`{given}` is not a kind of server that looptax starts; expected one of {kinds}")]
     UnknownKind { given: String, kinds: String },
-    /// The server's program was not found.
     #[error("no {kind} server is installed; looked for {looked_for} in {looked_in}")]
     BinaryMissing {
         kind: Kind,
@@ -62,7 +55,6 @@ pub enum ServerError {
         looked_in: String,
         hint: Option<String>,
     },
-    /// looptax refuses to start this program as root.
     #[error("looptax does not start `{}` as root, because users other than root can change {why}", path.display())]
     PassedOver { path: PathBuf, why: Distrust },
     /// A program has the server's name, but its output for `--version` is not that of a server that looptax can start.
@@ -91,7 +83,6 @@ pub enum ServerError {
     /// The scratch root contains a character that some server's configuration cannot represent.
     #[error("the scratch root `{}` contains {character:?}; expected an absolute path of letters, digits and `/._-+`", path.display())]
     PathCharacter { path: PathBuf, character: char },
-    /// The kernel did not provide a free TCP port.
     #[error("cannot get a free port of 127.0.0.1")]
     Port { source: io::Error },
     /// The machine has no unprivileged account as which the server could run.
@@ -104,7 +95,6 @@ pub enum ServerError {
     /// The kernel gave no random bytes for a password or a folder name.
     #[error("cannot get random bytes from the kernel")]
     Random { source: io::Error },
-    /// A program could not be started.
     #[error("cannot start `{}`", program.display())]
     Spawn { program: PathBuf, source: io::Error },
     #[error("preparing {kind}'s data folder failed ({status}); the end of its log:\n{log_tail}")]
@@ -112,37 +102,21 @@ pub enum ServerError {
         kind: Kind,
         /// How the program ended, or that it took too long.
         status: String,
-        /// The log's last lines.
         log_tail: String,
     },
-    /// The server ran but was not ready in time.
     #[error("{kind} did not answer on all of its addresses within {after:?}; the end of its log:\n{log_tail}")]
-    NotReady {
-        kind: Kind,
-        after: Duration,
-        /// The log's last lines.
-        log_tail: String,
-    },
-    /// The server ended before it was ready.
+    NotReady { kind: Kind, after: Duration, log_tail: String },
     #[error("{kind} ended before it was ready ({status}); the end of its log:\n{log_tail}")]
-    Exited {
-        kind: Kind,
-        status: String,
-        /// The log's last lines.
-        log_tail: String,
-    },
-    /// A signal asked looptax to stop while the server was starting.
+    Exited { kind: Kind, status: String, log_tail: String },
     #[error("stopped by a signal while a private server started")]
     Stopped,
     #[error("{kind} (pid {pid}) still exists after SIGKILL")]
     Immortal { kind: Kind, pid: u32 },
-    /// The reaper did not start.
     #[error("cannot start the reaper, `{} internal reaper`", program.display())]
     ReaperStart { program: PathBuf, source: io::Error },
     /// The reaper has ended, so no process would stop the server if looptax was killed.
-    #[error("cannot send the reaper the name of a server or folder")]
+    #[error("cannot send a message to the reaper, the process that cleans up after looptax")]
     ReaperLost { source: io::Error },
-    /// The echo server failed.
     #[error("the echo server cannot {action} `{object}`")]
     Echo {
         /// The action that failed, as an infinitive.

@@ -41,12 +41,11 @@ pub fn keeps_prepared(kind: Kind, mode: PoolMode) -> Result<(String, bool), Serv
     Ok((version, keeps))
 }
 
-/// Whether the pooler supports this mode.
 pub fn has_mode(kind: Kind, mode: PoolMode) -> bool {
     engine::pooling(kind).is_none_or(|it| it.modes.contains(&mode))
 }
 
-/// Returns the database name for which a pooler connects to the server's port; `None` if there is no such name.
+/// Returns the database name with which a pooler connects to the server over TCP; `None` if there is no such name.
 pub fn over_tcp(kind: Kind) -> Option<&'static str> {
     engine::pooling(kind)?.over_tcp
 }

@@ -72,7 +72,6 @@ pub struct Listening {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Instance {
     pub pid: u32,
-    /// The socket, if the process has one.
     pub socket: Option<PathBuf>,
     /// The address on 127.0.0.1, if the process has one.
     pub tcp: Option<SocketAddr>,
@@ -263,7 +262,6 @@ impl PrivateServer {
         Some(format!("{who} ended ({status}); the end of its log:\n{}", self.log_tail()))
     }
 
-    /// Returns the last lines of the server's log.
     pub fn log_tail(&self) -> String {
         self.scratch.log_tail()
     }

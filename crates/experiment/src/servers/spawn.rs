@@ -15,7 +15,6 @@ use crate::servers::account::Account;
 use crate::servers::process::{Process, StopSignal};
 use crate::servers::scratch::Scratch;
 
-/// A program to run for a server.
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
@@ -39,8 +38,8 @@ pub(crate) fn spawn(
     scratch: &Scratch,
 ) -> Result<(Child, Process), ServerError> {
     let failed = |source| ServerError::Spawn { program: program.path.clone(), source };
-    // The program is checked here in any case. The check at the time of finding covers the server's program, but initdb
-    // and similar programs may be in another folder.
+    // Every program is checked here, although the server's program was checked when it was found: initdb and similar
+    // programs may be in another folder.
     if program.path.is_absolute() && !is_own(&program.path) {
         trusted_program(&program.path).map_err(|why| ServerError::PassedOver { path: program.path.clone(), why })?;
     }

@@ -94,7 +94,7 @@ fn check_flat_out(requests: &Requests, load: &Load) -> Result<(), Failure> {
     }
 }
 
-/// Returns an error for options that a dump ignores: its length is fixed, and it runs alone on the server.
+/// Returns an error for options that a dump ignores: a dump has a fixed length, and no other request runs beside it.
 fn check_dumps(experiment: &Experiment) -> Result<(), Failure> {
     if matches!(experiment.effort, Effort::Time(_)) {
         return Err(Failure::usage(

@@ -56,7 +56,6 @@ impl Effort {
         }
     }
 
-    /// Returns the rules for stopping.
     pub fn stopping(self, analyses: InterimAnalyses, deadline: Option<Instant>) -> Stopping {
         Stopping { rule: StopRule { is_precise: self == Self::Precise }, deadline, ..Stopping::at(analyses, DELTA) }
     }

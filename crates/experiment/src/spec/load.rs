@@ -17,7 +17,6 @@ const MOST_PER_S: f64 = 100e6;
 /// A rate of requests over all connections of an arm.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rate {
-    /// Requests per second.
     PerSecond(f64),
     /// Percent of the slower arm's capacity, which is measured first.
     OfCapacity(f64),
@@ -50,7 +49,7 @@ impl Load {
         match (rates.is_empty(), pause) {
             (true, think) => Ok(Self::Closed { think: think.unwrap_or_default() }),
             (false, Some(_)) => Err(Failure::usage(
-                "--think is for a closed loop, but --rate is for an open one",
+                "--think is for a closed loop, but --rate is for an open loop",
                 "leave out --think or --rate",
             )),
             (false, None) => Ok(Self::Open { rates, arrivals }),

@@ -81,7 +81,6 @@ pub struct Experiment {
     /// Number of rows or keys of a private server.
     pub rows: u32,
     pub pool_mode: PoolMode,
-    /// When to stop measuring.
     pub effort: Effort,
     /// Length of a slice; `None` for the default.
     pub slice: Option<Duration>,
@@ -98,7 +97,7 @@ pub struct Experiment {
     /// Whether the user has agreed to the plan for a running server.
     pub is_agreed: bool,
     pub exec: Option<Exec>,
-    /// Whether an observer samples most epochs; the verdict then leaves these epochs out.
+    /// Whether `why` samples most epochs; the verdict leaves the sampled epochs out.
     pub is_sampled: bool,
     /// The remedy that is measured, if the comparison is part of a series that shows what would help.
     pub remedy: Option<RemedyKind>,
@@ -147,8 +146,7 @@ impl Experiment {
         self.deadline.is_some_and(|deadline| Instant::now() >= deadline)
     }
 
-    /// Returns the arms to measure on a server. If it is uncertain whether the server has one of these arms, the second
-    /// value is this arm.
+    /// Returns the arms to measure on a server. The second value is the one arm, if any, that the server may lack.
     ///
     /// In MySQL, and in MariaDB from 11.4 on, TLS is on by default. Whether a running server has TLS is known only
     /// after a connection.

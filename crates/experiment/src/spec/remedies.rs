@@ -46,7 +46,7 @@ pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec
     let first = over_arms(base, today, &spec, arms);
     first.check()?;
     let two = Experiment { arms: vec![today, Arm::Unix], ..first.clone() };
-    let mut parts = vec![Part { title: "ways", experiment: Ok(first) }];
+    let mut parts = vec![Part { title: "arms", experiment: Ok(first) }];
     parts.extend(changes(&two, &spec).into_iter().map(|(title, changed)| {
         let changed = changed.map_err(|why| Failure::usage(why, "leave it out"));
         Part { title, experiment: changed.and_then(|it| it.check().map(|()| it)) }
@@ -151,7 +151,7 @@ fn pipelined(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoin
 
 fn reconnected(today: &Experiment, spec: &TargetSpec) -> Result<Experiment, NoPoint> {
     if matches!(spec.kind(), Kind::Memcached | Kind::Ferretdb | Kind::Mongodb | Kind::Echo) {
-        return Err("memcached, FerretDB and echo do not support --reconnect-every");
+        return Err("memcached, MongoDB, FerretDB and echo do not support --reconnect-every");
     }
     let mut changed = today.clone();
     changed.requests.reconnect_every = Some(1);
@@ -168,7 +168,7 @@ fn placed(
     kind: RemedyKind,
 ) -> Result<Experiment, NoPoint> {
     if matches!(spec, TargetSpec::Running(_)) {
-        return Err("looptax does not pin the threads of a running server");
+        return Err("--remedies does not change the placement of a running server");
     }
     if today.placements.as_deref() != Some(&[Placement::Same]) {
         return Err("--placement sets another placement");

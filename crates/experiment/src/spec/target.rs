@@ -123,8 +123,8 @@ fn running(word: &str) -> Result<Running, Failure> {
         socket: socket(&address)?,
         login: Login {
             user: address.user.unwrap_or_default(),
-            // If the server requires a password, and neither the URL nor this variable contains a password, the user is
-            // asked for the password.
+            // If the server requires a password that is neither in the URL nor in LOOPTAX_PASSWORD, the user is asked
+            // for it.
             password: address
                 .password
                 .unwrap_or_else(|| Secret::new(std::env::var("LOOPTAX_PASSWORD").unwrap_or_default())),
@@ -175,8 +175,7 @@ fn socket(address: &Address) -> Result<Option<PathBuf>, Failure> {
     }
 }
 
-/// Returns a loopback address. `localhost` means 127.0.0.1 here; for this name some clients would use the socket, and
-/// other clients TCP.
+/// Returns a loopback address. `localhost` means 127.0.0.1, although some clients use the socket for this name.
 fn ip(address: &Address) -> Result<IpAddr, Failure> {
     let hint = "looptax compares transports to a local server: use 127.0.0.1 or [::1]";
     let Some(host) = address.host.as_deref() else {

@@ -23,9 +23,7 @@ pub enum Tool {
     Pgbench,
     /// sysbench, for MySQL and PostgreSQL.
     Sysbench,
-    /// `redis-cli`.
     RedisCli,
-    /// `redis-benchmark`.
     RedisBenchmark,
 }
 
@@ -116,7 +114,6 @@ pub fn without_passwords(words: &[String]) -> Vec<String> {
 }
 
 impl Tool {
-    /// Whether the tool speaks this protocol.
     pub fn speaks(self, protocol: Protocol) -> bool {
         match self {
             Self::MysqlShell | Self::MysqlOther => protocol == Protocol::Mysql,

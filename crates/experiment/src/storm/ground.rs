@@ -1,4 +1,4 @@
-//! The private server to which storms connect. looptax sets the queue lengths of its listening sockets.
+//! The private server to which storms connect; looptax sets the queue lengths of the server's listening sockets.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -140,7 +140,6 @@ impl Ground {
         })
     }
 
-    /// Ends the server.
     pub fn end(self) -> Result<(), Failure> {
         let Self { listeners, server, .. } = self;
         drop(listeners);

@@ -85,9 +85,7 @@ pub fn client(word: Option<&str>, kind: Kind) -> Result<&'static Connects, Failu
         let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
         let asked = word.map_or_else(|| "a client".to_owned(), |word| format!("`{word}`"));
         Failure::usage(
-            format!(
-                "looptax does not know how {asked} connects to {name} while the server does not accept connections"
-            ),
+            format!("looptax does not know how {asked} behaves while {name} accepts no connections"),
             format!("clients that looptax knows for {name}: {known}"),
         )
     })
@@ -159,7 +157,7 @@ fn size(
 }
 
 /// Finds by bisection the shortest queue of the socket at which no connection fails. Starts with a queue that has space
-/// for all connections.
+/// for all connections; `None` if connections fail even then.
 fn smallest_queue(
     ground: &mut Ground,
     spec: &Spec,

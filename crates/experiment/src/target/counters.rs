@@ -1,6 +1,6 @@
 //! The server's own count of requests, with which looptax's count is compared.
 //!
-//! The counter is read before and after a comparison on a private server, to which no other program sends requests.
+//! The counter is read before and after a comparison on a server that no other program uses.
 
 use std::collections::BTreeSet;
 use std::thread;
@@ -90,7 +90,8 @@ impl Counter {
             Kinds::Passed => {
                 n_requests * target.workload.n_statements() as u64 + n_connections * (n_prepared(target) + 1)
             }
-            // The connections that prove an arm are counted as connections too.
+            // The server also counts the few connections that prove the arms; the comparison of the two counts allows
+            // for them.
             Kinds::Sessions | Kinds::Received | Kinds::Pages | Kinds::Commands(_) => n_requests,
             // Each connection has sent a request that asks which process serves the connection, and each pool got two
             // requests for its count.
@@ -114,7 +115,7 @@ fn kinds(workload: &Workload, protocol: Protocol) -> Option<Kinds> {
             Workload::InsertOne { .. } => "insert",
             _ => "ping",
         })),
-        // An application of another user does not report counts to its clients.
+        // A running application does not report counts to its clients.
         (Protocol::Http, page) => (*page != Workload::Page(SitePage::Named)).then_some(Kinds::Pages),
         (Protocol::Mysql, Workload::Dump { .. }) => Some(Kinds::Status(["Com_select"].into())),
         (Protocol::Mysql, Workload::Connect) => Some(Kinds::Status(["Connections"].into())),
@@ -197,9 +198,9 @@ fn read_from(conversation: &mut Conversation, kinds: &Kinds) -> Option<u64> {
     }
 }
 
-/// Maximum number of times that looptax checks whether the backends of closed connections have ended. `BACKEND_PAUSE`
-/// is the pause between two checks. A backend reports its counts only when it ends, a moment after its connection has
-/// closed; on a busy machine this delay matters.
+/// Maximum number of checks whether the backends (server processes) of closed connections have ended, with
+/// `BACKEND_PAUSE` between two checks. A backend reports its counts only when it ends, a moment after its connection
+/// has closed.
 const BACKEND_LOOKS: u32 = 60;
 const BACKEND_PAUSE: Duration = Duration::from_millis(50);
 
@@ -244,7 +245,7 @@ fn received(conversation: &mut Conversation) -> Option<u64> {
 
 fn calls(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
     let text = info(conversation, "commandstats")?;
-    // The list is never empty: it contains at least this command.
+    // `INFO` itself is always in the list, so an empty list is not a usable reply.
     text.lines().find(|it| it.starts_with("cmdstat_"))?;
     Some(names.iter().map(|name| calls_of(&text, name)).sum())
 }
@@ -262,7 +263,7 @@ fn stats(conversation: &mut Conversation, names: &[&str]) -> Option<u64> {
 /// Returns how often one command was received; 0 if it was never received.
 fn commands(conversation: &mut Conversation, name: &str) -> Option<u64> {
     let status = conversation.mongodb().ok()?.status().ok()?;
-    // The list is never empty: it contains at least this command.
+    // `serverStatus` itself is always in the list, so an empty list is not a usable reply.
     status.commands.first()?;
     let own = status.commands.iter().filter(|it| it.0 == name);
     Some(own.map(|it| it.1).sum())

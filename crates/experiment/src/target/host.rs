@@ -17,8 +17,7 @@ pub fn ask_nobody(_shown: &str) -> Option<io::Result<String>> {
     None
 }
 
-/// Holds what private servers need: the looptax program, which also starts their helpers; the folder for their scratch
-/// folders; and the reaper.
+/// The means with which private servers are started.
 pub struct Host {
     /// The path of the looptax program, from which the servers' helper processes are started.
     pub self_exe: PathBuf,

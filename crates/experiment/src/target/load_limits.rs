@@ -1,5 +1,5 @@
-//! The conditions under which looptax refuses to measure on a running server. looptax checks these conditions by
-//! queries to the server before it measures anything.
+//! Refuses running servers on which a measurement would do harm, after queries to the server and before any
+//! measurement.
 //!
 //! On another user's server, looptax must not fill the log, write to the disk or a replica, or use up the connections.
 
@@ -9,7 +9,7 @@ use looptax_model::failure::Failure;
 use looptax_wire::WireError;
 use looptax_wire::redis::Value;
 
-/// Measuring may use at most the number of free connections divided by this number.
+/// A measurement may use at most one in this many of the free connections.
 const PART_OF_FREE: u64 = 10;
 
 /// Reads a setting of a Redis server; `None` if the account may not read it, or if no setting has this name.
@@ -59,7 +59,6 @@ fn count(conversation: &mut Conversation, name: &str, read: Read) -> Result<Opti
     number.map(Some).map_err(|_| conversation.unfit("a number", &text))
 }
 
-/// A function that reads a setting.
 type Read = fn(&mut Conversation, &str) -> Result<Option<String>, WireError>;
 
 /// Returns an error if the server logs queries: looptax's queries must not fill another user's log.
@@ -217,8 +216,8 @@ pub(crate) fn others_running(conversation: &mut Conversation) -> Result<Option<u
             conversation
                 .number("SELECT count(*) FROM pg_stat_activity WHERE state = 'active' AND pid <> pg_backend_pid()"),
         ),
-        // The server has one thread and runs one command at a time, so while looptax's command runs, no other command
-        // runs.
+        // Redis runs one command at a time, so no other client's command runs while Redis runs looptax's. The other
+        // servers are not asked.
         Protocol::Redis
         | Protocol::Memcached
         | Protocol::Mongodb

@@ -63,10 +63,10 @@ pub struct Target {
     pub(crate) is_pooled: bool,
     /// On which cores the server's own clients were observed.
     pub(crate) meetings: Option<Meetings>,
-    /// The database name for which the pooler connects to the server over TCP; `None` if the login's database name is
-    /// used for this.
+    /// The database name with which the pooler connects to the server over TCP; `None` if the transport does not depend
+    /// on the name.
     over_tcp: Option<&'static str>,
-    /// The database that represents the pooler itself and reports its counts.
+    /// The name of the pooler's own database, which reports the pooler's counts.
     console: Option<&'static str>,
     /// Whether other clients use the server. If so, looptax stops measuring when these clients are disturbed.
     pub(crate) has_load_limits: bool,
@@ -170,8 +170,8 @@ impl Target {
         servers.chain(helpers).collect()
     }
 
-    /// Returns the number of processes per arm, if the arms have separate processes. Returns `None` if one server serves
-    /// all arms.
+    /// Returns the number of processes per arm, if the arms have separate processes. `None` if one server serves all
+    /// arms.
     pub fn processes_per_arm(&self) -> Option<usize> {
         (self.pids.len() > 1).then_some(self.sockets.len())
     }

@@ -21,10 +21,9 @@ const SPARE_CONNECTIONS: u32 = 16;
 /// Maximum number of connections that looptax adds to a server's limit, because a busy server may not have closed the
 /// connections of the previous epoch yet. If the server needs only few connections, looptax adds fewer.
 const MOST_CLOSING: u32 = 512;
-/// Half the number of connections that the commands of `--exec` may open to a private server.
+/// Number of connections per arm for which a private server is prepared if `--exec` runs commands.
 const MOST_OF_COMMANDS: u32 = 256;
 
-/// Starts the server and fills it.
 pub(super) fn start(kind: Kind, arms: &[Arm], settings: &Experiment, host: &Host) -> Result<Target, Failure> {
     let most = match &settings.exec {
         Some(_) => MOST_OF_COMMANDS,

@@ -146,9 +146,9 @@ fn wants_password(error: &PathError) -> bool {
     }
 }
 
-/// Returns the pooler that serves these connections, if there is one. A pooler is found in two cases: the process that
-/// listens on the socket is a known pooler; or PostgreSQL reports a number for the connection that differs from the
-/// number in the greeting. Some poolers pass PostgreSQL's number on, so comparing the two numbers is not enough.
+/// Returns the pooler that serves these connections, if there is one: the process that listens on the socket is a known
+/// pooler, or the number of the connection in the greeting differs from the number that PostgreSQL reports. The numbers
+/// are not enough, because some poolers pass PostgreSQL's number on.
 fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<Kind> {
     if conversation.protocol() != Protocol::Postgres {
         return None;
@@ -164,8 +164,8 @@ fn pooler(conversation: &mut Conversation, by_socket: &Conversation) -> Option<K
     kind.filter(is_known).or_else(|| gives_its_own().then_some(Kind::Pgbouncer))
 }
 
-/// Returns an error if the pooler would leave looptax's prepared statements on its connection to the server. These
-/// statements would then reach the next client that gets this connection.
+/// Returns an error if the pooler would pass looptax's prepared statements on to the next client that gets the same
+/// connection to the server.
 fn refuse_if_prepared_is_lost(conversation: &mut Conversation, by_socket: &mut Conversation) -> Result<(), Failure> {
     if !conversation.shares_backends_with(by_socket)? || by_socket.keeps_prepared()? {
         return Ok(());
@@ -255,8 +255,8 @@ fn read_only(target: &mut Target, mut conversation: Conversation, settings: &Exp
         let needs = if workload.writes() { "writes" } else { "needs keys on the server" };
         return Err(Failure::usage(
             format!("`{workload}` {needs}"),
-            "pass --workload ping, which needs no data; or pass --write: looptax then makes a separate scratch place, \
-             and removes it afterwards",
+            "pass --workload ping, which needs no data; or pass --write: looptax then writes its own data under a new \
+             name, and removes them afterwards",
         ));
     }
     if target.protocol == Protocol::Redis {
@@ -311,7 +311,7 @@ fn sequence(conversation: &mut Conversation, table: &str, key: &str) -> Option<u
     // error in PostgreSQL's log.
     if conversation.protocol() == Protocol::Postgres {
         let may = format!("SELECT pg_catalog.has_table_privilege(pg_catalog.to_regclass('{table}'), 'SELECT')");
-        // PostgreSQL before 9.4 does not support this query; in that case looptax simply reads the table.
+        // PostgreSQL before 9.4 does not support this query; looptax then reads the table without a check.
         let told: Result<Vec<[Option<String>; 1]>, _> = conversation.rows_of_users(&may);
         if told.is_ok_and(|rows| !matches!(rows.as_slice(), [[Some(may)]] if may == "t")) {
             return None;

@@ -21,9 +21,8 @@ use crate::trial::program::Program;
 use crate::trial::ready::wait_for_answer;
 
 /// Pause between two slices, in which the application and its servers close the last page's connections. Without the
-/// pause, this work would become part of the next page, whichever arm the next page belongs to. A measurement without
-/// the pause and with an injected delay showed this: a page that followed the delay took 25 µs less than a page that
-/// directly followed another page.
+/// pause, this work slows the next page, on either arm: in a measurement without the pause, a page after an injected
+/// delay took 25 µs less than a page that directly followed another page.
 pub(crate) const GUARD: Duration = Duration::from_millis(2);
 /// Maximum number of failed pages per thousand; if more fail, the trial has no result.
 const MOST_FAILED_PER_MILLE: u64 = 1;
@@ -79,8 +78,6 @@ impl SliceSource for Turns<'_> {
 impl Turns<'_> {
     /// Measures a slice while the application keeps running.
     fn flip(&mut self, order: SliceOrder) -> Result<Option<FilledSlice>, Failure> {
-        // During this pause the application and its servers finish the work for the last page before the next page
-        // begins.
         thread::sleep(GUARD);
         let number = self.program.steer(self.mask(order));
         if !order.counts {
@@ -259,7 +256,7 @@ impl Turns<'_> {
         self.supervisor_ns[order.contrast_idx][order.side.idx()] += counts.busy_ns;
     }
 
-    /// Ends the trial if it can no longer have a result.
+    /// Returns an error if so many pages have failed that the trial cannot have a result.
     fn object(&self, order: SliceOrder) -> Result<(), Failure> {
         let seen = &self.seen[order.contrast_idx];
         let n_failed: u64 = seen.iter().map(|arm| arm.n_failed).sum();

@@ -22,7 +22,7 @@ pub struct Ask {
     pub clients: usize,
     /// The rate of an open loop, in pages per second.
     pub rate_per_s: Option<f64>,
-    /// How the arms take turns; `None` if the user has not chosen this.
+    /// How the arms take turns; `None` if the first look decides.
     pub design: Option<TrialDesign>,
     /// The two arms, `[baseline, other]`.
     pub arms: [Way; 2],
@@ -34,7 +34,6 @@ pub struct Ask {
     pub ready: SocketAddr,
     /// Time limit until the application is ready.
     pub start_limit: Duration,
-    /// Time limit for a page.
     pub page_limit: Duration,
     /// The servers to which the application may connect.
     pub servers: Vec<Server>,

@@ -26,11 +26,11 @@ const MOST_PAGES: usize = 200;
 /// A page's body may have between half and twice the length that was seen, plus a tolerance of this many bytes on each
 /// side.
 const SIZE_SLACK_BYTES: u64 = 512;
-/// An application that makes at least this number of connections per page connects to the server for its pages; with
-/// fewer connections, it connects only occasionally.
+/// From this number of connections per page on, an application opens connections for its pages; with fewer, it connects
+/// only occasionally.
 const PER_PAGE: f64 = 0.1;
-/// Number of checks that follow the first check while no page is requested. If every check finds a connection over TCP,
-/// the application keeps its connections.
+/// Number of further checks for open connections, while no page is requested. An application that has a TCP connection
+/// at every check keeps its connections.
 const LOOKS_AT_KEPT: usize = 20;
 /// Maximum number of servers that are tried by themselves: each needs a contrast, in addition to the contrast of all
 /// servers together.
@@ -326,7 +326,7 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
         });
     }
     Ok(match ask.design {
-        Some(TrialDesign::Restart) => (TrialDesign::Restart, "--restart asks for it".to_owned()),
+        Some(TrialDesign::Restart) => (TrialDesign::Restart, "--restart was given".to_owned()),
         Some(TrialDesign::Flip) if !held.is_empty() => {
             let what = format!("the application keeps its connections to {held}");
             return Err(Failure::usage(what, "pass --restart to restart it for each turn"));
@@ -336,7 +336,7 @@ fn design(ask: &Ask, per_page: &[f64], kept: &[[bool; 2]]) -> Result<(TrialDesig
     })
 }
 
-/// Returns an error that describes the fault of the pages that failed.
+/// Returns an error about the first page that failed, if one did.
 fn object_to(program: &Program, failures: &[FailedPages], pages: &[Page], over: &str) -> Result<(), Failure> {
     let Some(failed) = failures.first() else {
         return Ok(());

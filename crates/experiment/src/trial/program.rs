@@ -163,7 +163,6 @@ impl Program {
         self.slice
     }
 
-    /// Returns the counts of a slice's connections.
     pub(crate) fn counts(&self, slice: u32) -> SliceCounts {
         self.steering.counts(slice).unwrap_or_default()
     }

@@ -25,15 +25,15 @@ const LONG_EPOCH: Duration = Duration::from_millis(1_500);
 const LEAST_PER_START: usize = 20;
 /// Minimum number of pages in a slice if the load is an open loop. In this case the median of each slice is used.
 const LEAST_PER_RATE: usize = 10;
-/// A start of the application, with its warm-up and its end, takes this many times as long as the slice that is
-/// measured. This is an estimate for the plan.
+/// An estimate for the plan: a start of the application, with its warm-up and its end, takes this many times as long as
+/// the measured slice.
 const OVERHEAD: u32 = 3;
 
 /// The number of slices in an epoch, and of epochs in a trial.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape {
     pub(crate) pages_per_slice: usize,
-    /// Whether the length of slices is known beforehand, or only from a first run.
+    /// The slices of an epoch; their length is an estimate, or zero if only a first run can show it.
     pub(crate) slices: Slices,
     pub(crate) analyses: InterimAnalyses,
     /// The length of an epoch, including its parts that do not count.
@@ -85,8 +85,7 @@ fn whole_runs(ask: &Ask) -> Shape {
     }
 }
 
-/// Returns the contrasts: all servers together; then, if the user requested that and several servers are used, each of
-/// these servers by itself.
+/// Returns the contrasts: all servers together and, with `--each` and several used servers, each of them by itself.
 pub(crate) fn contrasts(ask: &Ask, seen: &FirstLook) -> Vec<Option<usize>> {
     let is_each = ask.is_each && seen.used.len() > 1;
     let each = seen.used.iter().copied().filter(|_| is_each);

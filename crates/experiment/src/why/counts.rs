@@ -1,8 +1,8 @@
 //! Counts what the kernel does for a request: system calls, wake-ups, softirqs, packets.
 //!
 //! After every `period` occurrences of a tracepoint, the kernel writes a record into the core's buffer. The record
-//! contains the time, so looptax can assign the counts to a slice and an arm. Because this costs time, counting is on
-//! only in warm-up epochs, whose times do not count. Called by `watch`; the record stores the counts with the samples.
+//! contains the time, so looptax can assign the counts to a slice and an arm. Counting costs time, so it is on only in
+//! warm-up epochs, whose times do not count.
 
 mod tracefs;
 

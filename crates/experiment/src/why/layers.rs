@@ -16,7 +16,6 @@ pub(crate) struct Seen<'a> {
     pub(crate) name: &'a str,
     /// Either `kernel`, or the name of a kernel module such as `[veth]`, or the file name of a program or library.
     pub(crate) module: &'a str,
-    /// Whether the frame belongs to the kernel.
     pub(crate) is_kernel: bool,
 }
 
@@ -61,8 +60,8 @@ struct User {
 enum Meaning {
     /// The chain belongs to the layer with this index.
     Layer(usize),
-    /// If all frames below this frame are helpers, the chain belongs to system calls. If not, this frame does not
-    /// decide the layer.
+    /// If all frames from the leaf up to this frame are helpers, the chain belongs to system calls. Otherwise this
+    /// frame does not decide the layer.
     Entry,
     /// The frame is skipped, and its time counts for its caller.
     Helper,

@@ -1,10 +1,10 @@
 //! Samples of CPU time: the kernel interrupts each core after a fixed amount of CPU time, and records the call chain.
 //!
-//! Each core has one clock and one ring buffer, and no memory is allocated per sample. The event is the kernel's
-//! software clock `cpu-clock`; hardware counters of processors are not used until they have been tested on a machine
-//! that has them. Idle time does not count. The kernel's work during interrupts of an idle core does not count either.
-//! `Sampler` holds the address spaces, so that the places of a sample are known when the sample is passed on. The
-//! caller opens the sampler, switches it on for slices, and drains it between them.
+//! Each core has one clock and one ring buffer; no memory is allocated per sample. The clock is the kernel's software
+//! event `cpu-clock`, because hardware counters are not tested yet. Idle time does not count, and neither does the
+//! kernel's work in interrupts of an idle core. `Sampler` holds the address spaces, so it knows the places of a sample
+//! when it passes the sample on. The caller opens the sampler, switches it on for an epoch, and drains it after each
+//! epoch.
 
 pub(crate) mod controls;
 mod events;
@@ -77,7 +77,7 @@ struct Core {
     silent: Vec<Counter>,
 }
 
-/// How many items of each kind there were so far.
+/// The places of all samples so far, the number of missing records, and the frames of the current sample.
 #[derive(Default)]
 struct Tally {
     places: Places,
@@ -116,9 +116,8 @@ impl Sampler {
         unreachable!("the last scope returns")
     }
 
-    /// Adds processes, their threads, and the children that they start later. Does nothing if the whole machine is
-    /// sampled. A child that already exists may be passed only in the same call as its parent. Children that start
-    /// later are added automatically.
+    /// Adds processes with their threads, and with the children that they start later; does nothing if the whole
+    /// machine is sampled. Pass a child that already exists in the same call as its parent.
     ///
     /// # Errors
     /// The kernel's refusal. It is not an error if a process has ended or belongs to another user.

@@ -61,8 +61,8 @@ pub(crate) struct Spaces {
 }
 
 impl Spaces {
-    /// Begins a turn. Call this before records are removed from the kernel's buffers: each process is read from `/proc`
-    /// at most once per turn.
+    /// Begins a turn, in which the caller empties the kernel's buffers once: in a turn, each process is read from
+    /// `/proc` at most once.
     pub(crate) fn begin_turn(&mut self) {
         self.n_turns += 1;
         for pid in self.exited.drain(..) {
@@ -101,8 +101,8 @@ impl Spaces {
         self.exited.push(pid);
     }
 
-    /// Returns the place of an address; `None` if the address is not code of the process. `is_exact` means that the
-    /// address was really executed. If no mapping is known for such an address, the mappings are read again.
+    /// Returns the place of an address; `None` if the address is not code of the process. `is_exact`: the address
+    /// itself was executed, so if no known mapping contains it, the mappings are read again.
     pub(crate) fn locate(&mut self, places: &mut Places, pid: u32, address: u64, is_exact: bool) -> Option<Frame> {
         let turn = self.n_turns;
         let known = self.by_pid.get(&pid);

@@ -2,8 +2,8 @@
 //! run time.
 //!
 //! Each place is looked up once, when the caller needs its name; all places in the same function have the same
-//! [`FunctionId`]. If servers run in containers, call this while they are still running: their files are read through
-//! their processes. This module only reads files.
+//! [`FunctionId`]. The files of a server in a container are read through its processes, so look names up while the
+//! server runs. This module only reads files.
 
 mod kernel;
 mod perf_map;

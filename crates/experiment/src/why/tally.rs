@@ -42,7 +42,6 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
-    /// Stores an epoch of a contrast.
     pub(crate) fn keep(&mut self, contrast_idx: usize, seen: Seen) {
         while self.epochs.len() <= contrast_idx {
             self.epochs.push(Vec::new());

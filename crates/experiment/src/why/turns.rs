@@ -8,8 +8,8 @@ use looptax_model::record::EPOCHS_PER_UNSAMPLED;
 const BLOCK: u64 = EPOCHS_PER_UNSAMPLED;
 
 /// Mean CPU time between two samples of a core, in nanoseconds; the rate is 1 kHz. At 10 kHz a request to MariaDB took
-/// 25 to 32 % longer. In addition, every seventh request was sampled at the same place, so the figure for "its own
-/// code" was wrong: 8 to 11 µs, although this code takes 6.5 µs.
+/// 25 to 32 % longer, and every seventh request was sampled at the same place: the server's own code seemed to take 8
+/// to 11 µs instead of 6.5 µs.
 pub(crate) const MEAN_PERIOD_NS: u64 = 1_000_000;
 /// Maximum difference between an epoch's period and the mean period, in either direction, in nanoseconds.
 const SPREAD_NS: u64 = 200_000;
@@ -23,9 +23,9 @@ pub(crate) fn is_on(seed: u64, round: u64) -> bool {
     round % BLOCK != scramble(seed ^ (round / BLOCK)) % BLOCK
 }
 
-/// The kernel writes a record after a number of occurrences of a tracepoint. Each epoch uses one of these numbers,
-/// drawn at random. Every request repeats the same steps of work. Because the numbers are primes and change, the
-/// records come from all of these steps.
+/// Numbers of occurrences of a tracepoint after which the kernel writes a record; each epoch draws one number. They are
+/// primes, and change, because every request repeats the same steps: with a fixed number, all records could come from
+/// one step.
 const COUNT_PERIODS: [u64; 4] = [17, 19, 23, 29];
 
 /// Returns the number of occurrences per record in an epoch.

@@ -111,8 +111,7 @@ fn is_out_of_reach(path: &Path, uid: Option<u32>) -> bool {
     }
 }
 
-/// Returns the file of a socket. `path` is this file or the folder of the socket; a folder stands for the only socket
-/// in it.
+/// Returns the file of a socket. `path` is this file or the folder of the socket; a folder means the only socket in it.
 ///
 /// # Errors
 /// The number of sockets in the folder, if it is not 1.

@@ -19,7 +19,7 @@ use crate::discover::servers::{Endpoint, Place, endpoints};
 use crate::discover::sighting::Sighting;
 use crate::discover::sock_diag::{FileId, TcpSocket, Traffic, UnixName, UnixSocket};
 
-/// A TCP connection of a client, with the facts by which a later survey recognises it.
+/// A client's connection, with the facts by which a later survey recognises the connection.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Connection {
     /// The client's network namespace, address and peer; `None` for a Unix socket.

@@ -5,14 +5,12 @@ use std::io;
 /// The kernel did not answer a request.
 #[derive(Debug, thiserror::Error)]
 pub enum DiscoverError {
-    /// The sockets of a network namespace could not be listed.
     #[error("cannot list the {family} sockets of this network namespace")]
     SockDiag {
         /// The kind of sockets: `TCP` or `Unix`.
         family: &'static str,
         source: io::Error,
     },
-    /// A network namespace could not be entered.
     #[error("cannot enter the network namespace of process {pid}")]
     Namespace { pid: u32, source: io::Error },
 }

@@ -1,7 +1,7 @@
 //! Assigns the counts of `eyes` to services: which client sends requests to which server over which transport.
 //!
-//! A worker counts as its leader. A process that has ended counts as its parent if the two have the same name. If not,
-//! the process is listed under the name that the kernel noted.
+//! The requests of a worker count for its leader. The requests of a process that has ended count for its parent, if the
+//! two have the same name; otherwise the process is listed under the name that the kernel noted.
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
@@ -144,7 +144,7 @@ pub fn server_at<'a>(asked: &Asked, servers: &'a [Server]) -> Option<&'a Server>
     servers.iter().find(|it| it.endpoints.iter().any(|endpoint| is_at(asked, endpoint)))
 }
 
-/// Returns the server that listens on the socket with this file, given by inode and device as in the kernel.
+/// Returns the server that listens on the socket with this file, given by inode and device as the kernel reports them.
 pub fn server_with_file((inode, device): (u64, u32), servers: &[Server]) -> Option<&Server> {
     let file = Some((inode as u32, device));
     servers.iter().find(|it| it.endpoints.iter().any(|endpoint| endpoint.file == file))

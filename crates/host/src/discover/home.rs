@@ -66,8 +66,8 @@ fn container(path: &str) -> Option<Home> {
     None
 }
 
-/// Returns the innermost service in a path. A user's own service manager and its services do not count, because the
-/// system's manager does not know them.
+/// Returns the innermost service in a path. The service manager of a single user, and this manager's services, do not
+/// count, because the system's manager does not know them.
 fn unit(path: &str) -> Option<Home> {
     let mut services = path.split('/').filter(|part| part.ends_with(".service"));
     let service = services.next_back()?;

@@ -2,7 +2,7 @@
 //!
 //! The kernel lists every socket with its user, and `/proc` shows every process with its user and command line. A
 //! socket is assigned to the server that fits it best, with the reason; the other sockets are in a separate list. None
-//! of this is a proof: a caller that relies on it requires [`HowKnown::Seen`].
+//! of this is a proof: a caller that needs certainty accepts only [`HowKnown::Seen`].
 
 use looptax_model::dsn::Kind;
 use looptax_model::record::HowKnown;

@@ -27,8 +27,7 @@ impl ListenedPaths {
     }
 }
 
-/// Whether a bound name may stand for this path: `/var/run` is a link to `/run`, and a relative name is the end of the
-/// path.
+/// Whether a bound name may mean this path: `/var/run` is a link to `/run`, and a relative name is the end of the path.
 fn is_same(bound: &Path, path: &Path) -> bool {
     let plain = |it: &Path| match it.strip_prefix("/var/run") {
         Ok(rest) => Path::new("/run").join(rest),

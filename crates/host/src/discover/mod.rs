@@ -4,7 +4,7 @@
 //! server's version is read from the bytes of its program or from the package database. A part of the machine that
 //! cannot be seen is listed as a [`Problem`] and is never an error, because one hidden process must not hide the other
 //! processes. Every name in the results was chosen by another program, and a caller that prints a name has to clean it
-//! first. Called by the command line.
+//! first. Called by `cli`, `experiment` and `switch`.
 
 mod beside;
 mod candidates;

@@ -1,9 +1,9 @@
 //! Keeps one inspection of processes and sockets, so that it can serve many requests.
 //!
 //! If looptax inspected the machine for each request, a command that looks up the sockets of several hundred addresses
-//! would read all of `/proc` for each address. For some addresses, the command could then see a process that it does
-//! not see for the others. The rule is: while a [`LookOnce`] exists, all requests of its thread about single addresses
-//! and processes use the results of one inspection. [`survey`](super::survey()) always inspects the machine again.
+//! would read all of `/proc` for each address, and could see a process for some of the addresses only. Therefore, while
+//! a [`LookOnce`] exists, all requests of its thread about single addresses and processes use the results of one
+//! inspection. [`survey`](super::survey()) always inspects the machine again.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;

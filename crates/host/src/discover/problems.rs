@@ -60,7 +60,6 @@ pub enum Problem {
     },
     /// A socket on which no process listens.
     DesertedSocket {
-        /// The socket's path.
         path: PathBuf,
         /// Whether every process was visible. If not, a process in a container may listen on the socket.
         is_certain: bool,

@@ -2,7 +2,7 @@
 //! the port leads.
 //!
 //! A port counts only if exactly one known server listens on the target's address and port, in a network namespace that
-//! has the address. In addition, no connection through the proxy may have been seen to reach another server.
+//! has the address. A port does not count if a connection through the proxy was seen to reach another server.
 
 use std::net::{IpAddr, SocketAddr};
 

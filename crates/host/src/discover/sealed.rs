@@ -1,7 +1,8 @@
-//! Determines which connections within this machine to database servers are encrypted. Each time a server sends data,
-//! programs in the kernel pass the first five bytes to looptax.
+//! Determines which connections within this machine to database servers are encrypted. Each time a server sends or
+//! receives data, programs in the kernel pass the first five bytes to looptax; only the sends decide.
 //!
-//! Called by `find`, while it observes the machine. Only the type, version and length of a TLS record are read.
+//! Called by `find`, while it observes the machine. A TLS record starts with its type, version and length, which fill
+//! these five bytes.
 
 use std::collections::{BTreeMap, HashMap};
 use std::io;

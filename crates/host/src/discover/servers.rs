@@ -34,7 +34,6 @@ pub struct Server {
 /// An address on which a server listens.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Endpoint {
-    /// The address.
     pub place: Place,
     /// How full the queue of waiting connections is.
     pub queue: Queue,
@@ -86,7 +85,7 @@ pub enum SocketFile {
 }
 
 impl Endpoint {
-    /// The endpoint's address, if it is one of TCP.
+    /// Returns the endpoint's address, if it is a TCP address.
     pub fn tcp(&self) -> Option<SocketAddr> {
         match self.place {
             Place::Tcp(address) => Some(address),
@@ -94,7 +93,7 @@ impl Endpoint {
         }
     }
 
-    /// The endpoint's port, if it is one of TCP.
+    /// Returns the endpoint's port, if its address is a TCP address.
     pub fn port(&self) -> Option<u16> {
         self.tcp().map(|it| it.port())
     }
@@ -132,7 +131,7 @@ impl Server {
         })
     }
 
-    /// Whether it is certain that the server has no such socket.
+    /// Whether it is certain that the server has no socket to which a client can connect.
     pub fn lacks_socket(&self) -> bool {
         !self.is_hidden && !self.has_socket()
     }
@@ -181,8 +180,8 @@ pub(crate) fn servers(processes: &[Process], networks: &Networks, owners: &Owner
     let mut versions = Versions::new();
     named
         .iter()
-        // Neither a worker of PostgreSQL nor the process with which Redis saves its data is a separate server. A
-        // process that uWSGI's emperor has started is a separate server if it has its own sockets.
+        // A worker of PostgreSQL is not a separate server, and the process with which Redis saves its data is not one
+        // either. A process that uWSGI's emperor has started is a separate server if it has its own sockets.
         .filter(|(kind, process)| {
             !named.iter().any(|(other, parent)| {
                 other == kind && parent.pid == process.parent && sockets_of(process).is_subset(&sockets_of(parent))

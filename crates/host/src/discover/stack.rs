@@ -54,7 +54,6 @@ pub struct Link {
 pub struct Stack {
     /// The services; the servers are first, in the order of their list.
     pub services: Vec<Service>,
-    /// The links between different services.
     pub links: Vec<Link>,
 }
 
@@ -151,9 +150,9 @@ impl<'a> Draft<'a> {
         relays
     }
 
-    /// Whether every client of a proxy belongs to the stack. The client of a web server may be any browser. Therefore a
-    /// web server's clients belong to the stack only if they are services already, or if the web server passes requests
-    /// on to a database.
+    /// Whether every client of this web server or proxy belongs to the stack. Every client of a proxy does. A client of
+    /// a web server may be a browser, so all clients of a web server belong to the stack only if the web server passes
+    /// requests on to a database.
     fn takes_anybody(&self, relay: usize, servers: &[Server]) -> bool {
         let is_database = |it: &Link| {
             let server = servers.get(it.server);

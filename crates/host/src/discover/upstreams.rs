@@ -1,8 +1,7 @@
-//! Finds applications that answer HTTP behind a web server. Such servers cannot be recognised by the name of their
-//! program.
+//! Finds applications that answer HTTP behind a web server. The names of their programs do not show that they do.
 //!
-//! A program that listens counts as such a server only if a web server on this machine is connected to it, or if it was
-//! started as a known application server (`web`). The program's protocol is not checked.
+//! A program that listens counts as such an application only if a web server on this machine is connected to it, or if
+//! it was started as a known application server (`web`). The program's protocol is not checked.
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
@@ -15,8 +14,7 @@ use crate::discover::process::Process;
 use crate::discover::servers::{Server, endpoints, listening_of};
 use crate::discover::web::{application_server, is_proxy, is_web_server, known_as};
 
-/// Programs that pass a listening socket on to another program, which will use the socket. They also keep the socket
-/// open themselves.
+/// Programs that open a listening socket for another program and also keep the socket open themselves.
 const ACTIVATORS: [&str; 2] = ["systemd", "init"];
 
 /// Returns the applications that answer HTTP behind a web server, without the servers in `known`, which were recognised

@@ -1,5 +1,5 @@
 //! For `watch -w`, reads the bytes that chosen connections send and receive; for `find`, reads the first five bytes of
-//! each send.
+//! each send and receive.
 //!
 //! Programs in the kernel (`kernel/bytes.bpf.c`) observe one end of each connection. They pass on the data, in order,
 //! through a ring buffer that this process reads. Only this process's descriptors hold the programs. Therefore, when

@@ -237,8 +237,8 @@ impl Eyes {
         for (key, words) in hops {
             let client = end(&words[COUNT_WORDS..]);
             let is_gone = client.as_ref().is_some_and(|it| it.has_ended);
-            // If the process has ended, its counts are read again, to include those between the first reading and its
-            // end.
+            // If the process has ended, its counts are read again, because counts may have been added between the first
+            // reading and the end of the process.
             let words = if is_gone { self.hops.get(&key, 0).unwrap_or(words) } else { words };
             let counts = counts(&words);
             let before = self.earlier.get(&key);

@@ -1,4 +1,4 @@
-//! The reasons why looptax cannot count on sockets, each stated as what is missing.
+//! The reasons why looptax cannot count requests on sockets; each reason names what is missing.
 
 use std::io;
 
@@ -8,7 +8,7 @@ use aya::programs::ProgramError;
 use rustix::io::Errno;
 use thiserror::Error;
 
-/// The reason why counting on sockets is not possible on this machine.
+/// The reason why looptax cannot count requests on this machine's sockets.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum Refused {
     #[error("only root, or a process with CAP_BPF and CAP_PERFMON, may count requests on sockets")]

@@ -182,7 +182,8 @@ impl Subject {
     }
 }
 
-/// Whether a child has ended. Does not reap it: its pid must stay reserved until its process group was ended.
+/// Whether a child has ended. Does not reap the child, whose pid must stay reserved until the child's process group was
+/// ended.
 fn has_ended(running: &Started) -> io::Result<bool> {
     let pid = { i32::try_from(running.id()).ok() }.and_then(Pid::from_raw);
     let pid = pid.ok_or(io::ErrorKind::NotFound)?;
@@ -190,7 +191,7 @@ fn has_ended(running: &Started) -> io::Result<bool> {
     Ok(rustix::process::waitid(WaitId::Pid(pid), options)?.is_some())
 }
 
-/// Whether a kernel without such filters of system calls returns this error.
+/// Whether the error means that the kernel does not support such filters of system calls.
 fn is_seccomp_s(error: &io::Error) -> bool {
     matches!(error.raw_os_error(), Some(libc::ENOSYS | libc::EINVAL | libc::EBUSY))
 }

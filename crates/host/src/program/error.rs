@@ -10,16 +10,13 @@ use crate::user;
 /// A program could not be run, or gave no usable output.
 #[derive(Debug, thiserror::Error)]
 pub enum ProgramError {
-    /// The process has ended, or runs another program now.
     #[error("process {pid} has ended, or runs another program now")]
     Ended { pid: u32 },
-    /// The process has the rights of more than one user or group.
     #[error(
         "process {pid} has the rights of more than one user or group, so another user may have chosen its arguments: \
          looptax does not run its program"
     )]
     SeveralUsers { pid: u32 },
-    /// The process is in a container.
     #[error(
         "process {pid} has its own users or process numbers, as in a container: looptax does not run its program \
          from outside the container"
@@ -58,16 +55,13 @@ pub enum ProgramError {
         /// The first file that users other than root can change.
         why: Distrust,
     },
-    /// The kernel cannot supervise a program.
     #[error("looptax does not run {} as root: this kernel cannot supervise the program ({source})", path.display())]
     Unsupervised { path: PathBuf, source: io::Error },
-    /// The program could not be started.
     #[error("cannot start {}", path.display())]
     Start { path: PathBuf, source: io::Error },
     /// The program did not end within the time limit, and was killed.
     #[error("{} did not end within {} s", path.display(), limit.as_secs())]
     TooLong { path: PathBuf, limit: Duration },
-    /// The program printed more than the limit.
     #[error("{} printed more than {} MB", path.display(), limit_bytes >> 20)]
     TooMuch { path: PathBuf, limit_bytes: usize },
     #[error("stopped while {} ran", path.display())]

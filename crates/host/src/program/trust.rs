@@ -63,7 +63,8 @@ pub(super) struct Rules {
 /// The users that count as root.
 #[derive(Debug, Clone, Copy)]
 struct Roots {
-    /// The uid of all users who are not mapped into this user namespace; the machine's root is one of them.
+    /// The uid that the kernel shows for all users who are not mapped into this user namespace, such as the machine's
+    /// root.
     unmapped: Option<u32>,
 }
 

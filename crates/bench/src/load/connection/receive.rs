@@ -83,8 +83,8 @@ impl Connection {
         }
     }
 
-    /// Accepts `n` bytes just received. Returns true if they complete the last answer of the request, and that answer
-    /// is right.
+    /// Accepts `n` bytes just received. Returns true if these bytes complete the last answer of the request, and the
+    /// answer is right.
     #[inline]
     fn accept(&mut self, room: &mut Vec<u8>, n: usize, tally: &mut Tally) -> Result<bool, LoadError> {
         // Count the bytes of the answer, not the bytes of the TLS records that carry it.
@@ -134,7 +134,7 @@ impl Connection {
         // longer.
         room.truncate(self.n_received);
         let opened = sealed.records.open(&sealed.received[..n], room);
-        opened.map_err(|source| LoadError::Io { action: "open a record", source })?;
+        opened.map_err(|source| LoadError::Io { action: "decrypt an answer", source })?;
         Ok(room.len() - self.n_received)
     }
 

@@ -9,7 +9,8 @@ use looptax_wire::{Login, WireError, mysql, postgres, redis};
 use super::protocol::ProtocolConnection;
 use crate::path::{Admitted, Link, TlsClient, TlsFacts};
 
-/// Starts TLS at the point that the protocol requires, and logs in. If `is_brief`, logs in as an application does.
+/// Starts TLS at the point that the protocol requires, and logs in. If `is_brief`, Redis gets only the commands that an
+/// application sends at its login.
 pub(crate) fn log_in(
     protocol: Protocol,
     mut link: Link,

@@ -1,6 +1,6 @@
 //! The number of system calls of a connection.
 
-/// System calls that a connection made for data, including its set-up.
+/// The system calls with which a connection sent and received data, including its set-up.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Calls {
     pub sends: u64,

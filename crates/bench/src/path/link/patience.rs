@@ -1,5 +1,5 @@
 //! The time limits of one whole answer, and of a login with all its answers. The kernel's own limit applies to each
-//! receive, so it never stops a peer that sends a byte now and then.
+//! receive, so this limit does not stop a peer that sends a byte now and then.
 
 use std::io;
 use std::sync::Arc;

@@ -17,7 +17,6 @@ const AHEAD_BYTES: usize = 16 << 10;
 #[derive(Debug)]
 pub(super) struct Raw {
     pub(super) fd: OwnedFd,
-    /// The endpoint that the socket is connected to.
     pub(super) endpoint: Endpoint,
     /// The time limit of one receive or send.
     limit: Duration,

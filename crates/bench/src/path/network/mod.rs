@@ -1,7 +1,7 @@
 //! looptax's own network namespaces: one represents the container, the others its hosts.
 //!
 //! Nothing outside of these namespaces is changed. The interfaces, addresses and rules are in namespaces that have no
-//! name. They disappear when the last process in these namespaces ends, for whatever reason.
+//! name. The kernel removes them when the last process in these namespaces has ended, even if the process was killed.
 //!
 //! The process that calls [`Network::enter`] moves into the container. The servers that it starts are in the container,
 //! too, and they use the container's loopback. To open connections from a host, a thread calls
@@ -83,7 +83,7 @@ fn failed(action: &'static str) -> impl Fn(io::Error) -> NetworkError {
     move |source| NetworkError { action, source }
 }
 
-/// The namespaces. They end with the threads and servers in them.
+/// The namespaces. The kernel removes a namespace when the last thread and the last server in it have ended.
 #[derive(Debug)]
 pub struct Network {
     container: OwnedFd,
@@ -168,7 +168,8 @@ impl Network {
     }
 }
 
-/// Gets the right to make namespaces, as [`Network::enter`] does.
+/// Makes sure that this process may make network namespaces: if it may not, moves it into a user namespace in which it
+/// may.
 ///
 /// # Errors
 /// [`NetworkError`] if the user namespace cannot be made.

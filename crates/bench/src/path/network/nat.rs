@@ -45,7 +45,7 @@ impl Network {
 }
 
 /// Passes the needed capability on to `nft`. Otherwise `nft` would run without capabilities in a user namespace,
-/// because the process keeps its user there, and this user is not root.
+/// because the process keeps its user in that namespace, and this user is not root.
 fn keep_right() -> io::Result<()> {
     let right = CapabilitySet::NET_ADMIN;
     let mut sets = capabilities(None)?;

@@ -16,8 +16,8 @@ pub fn may_make_namespaces() -> bool {
 /// namespaces that it makes; files and other processes see the same user as before.
 ///
 /// # Source
-/// `user_namespaces(7)`: a process without rights may map its own id, and its own group once it has disabled
-/// `setgroups`.
+/// `user_namespaces(7)`: a process without rights may map its own user id and, after it has disabled `setgroups`, its
+/// own group id.
 pub(super) fn become_root_of_ours() -> io::Result<()> {
     let (uid, gid) = (getuid().as_raw(), getgid().as_raw());
     // SAFETY: the table of open files stays shared.

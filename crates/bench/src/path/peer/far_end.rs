@@ -101,7 +101,7 @@ fn of_ends(end: &End, listener: Option<&End>) -> Found {
         Some(listener) if listener.uid == 0 => By::Root,
         Some(listener) if listener.uid == end.uid => By::Sockets {
             uid: end.uid,
-            // The listener's socket stays the same, while each connection has a new socket.
+            // The listener's socket is the same for all connections, so `process` recognises it at the next login.
             inodes: vec![listener.inode],
         },
         _ => By::Sockets { uid: end.uid, inodes: vec![end.inode] },

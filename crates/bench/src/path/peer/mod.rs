@@ -44,7 +44,7 @@ pub struct Admitted {
 }
 
 impl Admitted {
-    /// Returns the login, with the setting that the environment adds.
+    /// Returns the login; clear-text passwords are also enabled if the environment enables them.
     pub(crate) fn with(self, login: &Login) -> Cow<'_, Login> {
         if self.enables_clear == login.enables_clear {
             return Cow::Borrowed(login);
@@ -166,7 +166,7 @@ mod tests {
         Login { user: "app".to_owned(), password: Secret::new("s3cr3t-w0rd"), ..Login::default() }
     }
 
-    /// Starts a fake that runs as the account `nobody` and is not a server; `None` without root.
+    /// Starts a fake server as the account `nobody`, whose program has no server's name; `None` without root.
     fn of_nobody(scratch: &Scratch, speaks: Speaks) -> Option<Fake> {
         if !rustix::process::geteuid().is_root() {
             skip("needs root");

@@ -16,11 +16,11 @@ use super::rule::Process;
 const POOLERS: [(&str, Protocol); 3] =
     [("mysqlrouter", Protocol::Mysql), ("odyssey", Protocol::Postgres), ("pgcat", Protocol::Postgres)];
 
-/// The account of servers that do not have a separate one, and of many other programs.
+/// The account under which servers without their own account run, and many other programs.
 const ANYBODY: &str = "nobody";
 
-/// Sockets that belong to a server. Earlier checks found them. While a socket is open, the kernel does not reuse its
-/// inode number, so the same number means the same socket.
+/// Sockets that belong to a server, as earlier checks found. While a socket is open, the kernel does not reuse its
+/// inode number, so an equal number means the same socket.
 static KNOWN: Mutex<Vec<(u64, Protocol)>> = Mutex::new(Vec::new());
 
 /// Returns the kind of process with this pid.
@@ -91,8 +91,8 @@ fn holds(process: &Path, links: &[String]) -> Option<bool> {
     Some(false)
 }
 
-/// Returns the effective user of a process. The process's folder in `/proc` belongs to root if other users may not
-/// inspect the process.
+/// Returns the effective user of a process. If other users may not inspect the process, its folder in `/proc` belongs
+/// to root; the user is then read from its `status`.
 fn uid_of(process: &Path) -> Option<u32> {
     let owner = kernel::metadata(process).ok()?.uid();
     if owner != 0 {

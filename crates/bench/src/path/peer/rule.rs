@@ -4,7 +4,7 @@
 //! looptax does not log in to a process under an account of this machine that may be a person's. Even if the password
 //! itself is not sent, that process could relay the login to the true server, or guess the password from the exchange.
 
-/// The range in which systemd picks a user for a service that does not name one (`DynamicUser=`).
+/// The range from which systemd picks a user for a service whose file does not name a user (`DynamicUser=`).
 ///
 /// # Source
 /// systemd.io, "Users, Groups, UIDs and GIDs on systemd systems".

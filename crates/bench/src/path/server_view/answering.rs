@@ -1,5 +1,5 @@
-//! Finds the thread of a server that answers on a connection, from the kernel's counts: this thread sleeps after each
-//! answer.
+//! Finds the thread of a server that answers on a connection. This thread sleeps after each answer, so the kernel gives
+//! it a core about as often as it answers, and counts that.
 //!
 //! For a MySQL account that may not read `performance_schema.threads`.
 
@@ -14,8 +14,8 @@ use crate::path::Conversation;
 /// Number of queries in each round. In one round another thread may sleep equally often by chance. It is unlikely that
 /// this happens in all three rounds.
 const ROUNDS: [u64; 3] = [23, 41, 16];
-/// Number of attempts to find the thread. One may not be enough: each time another process preempts the thread, the
-/// kernel counts one more turn, as if the thread had slept.
+/// Number of attempts to find the thread. One attempt may not be enough: each time another process preempts the thread,
+/// the kernel counts one more turn, as if the thread had slept.
 const ATTEMPTS: usize = 8;
 /// A server with more threads than this is not checked.
 const MOST_THREADS: usize = 512;

@@ -1,5 +1,5 @@
-//! For servers that do not report their connections, this view comes from the kernel. It shows which process has
-//! accepted each connection.
+//! The view of a server that does not report its connections: the kernel shows which process has accepted each
+//! connection.
 
 use std::net::SocketAddr;
 

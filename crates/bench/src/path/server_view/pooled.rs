@@ -16,9 +16,9 @@ use crate::path::{Conversation, PathError};
 const LOOK: &str = "looptax_look";
 
 impl Conversation {
-    /// Returns whether the pooler gives its server connections to different clients. It does if the server process of
-    /// one of the two connections changes, or if one server process serves both. `other` must have logged in like this
-    /// connection.
+    /// Returns whether the pooler gives its server connections to different clients. This is so if the server process
+    /// of one of the two connections changes, or if one server process serves both connections. `other` must have
+    /// logged in like this connection.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the server refuses the query or is not PostgreSQL.
@@ -32,9 +32,9 @@ impl Conversation {
         Ok(!is_own)
     }
 
-    /// Returns whether the pooler renames the statements that this connection prepares. If it renames statements, it
-    /// can keep them. `PgBouncer` does this since 1.21, if `max_prepared_statements` is not 0. The statement prepared
-    /// for this check is removed afterwards.
+    /// Returns whether the pooler renames the statements that this connection prepares. A pooler that renames
+    /// statements can keep each client's statements apart. `PgBouncer` does this since 1.21, if
+    /// `max_prepared_statements` is not 0. The statement prepared for this check is removed afterwards.
     ///
     /// # Errors
     /// [`PathError::Protocol`] if the connection breaks or does not lead to PostgreSQL.

@@ -25,7 +25,7 @@ pub struct BeforeRestart {
     pub saved: Option<Saved>,
 }
 
-/// How a server that holds its data in memory stores them permanently.
+/// How a server that holds its data in memory saves the data to disk.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Saved {
     /// The data are not stored.

@@ -33,7 +33,7 @@ pub struct ClientSeen {
     pub seen_as: SeenAs,
     /// Id of the kernel thread or process that serves the connection, if the server reports it.
     pub worker: Option<u32>,
-    /// With a pooler: the pooler's origin as the server sees it. `None` without a pooler.
+    /// With a pooler: the origin of the pooler's connection as the server sees it. `None` without a pooler.
     pub behind: Option<SeenAs>,
 }
 

@@ -1,4 +1,4 @@
-//! The requests to the echo server, whose time is spent only in the transport.
+//! The requests to the echo server: they take hardly any time except in the transport.
 
 use looptax_wire::echo::{Hello, Traffic};
 
@@ -51,7 +51,6 @@ impl Echo {
         Hello { traffic, is_nodelay: self.is_nodelay }
     }
 
-    /// Returns the number of bytes in one write.
     pub(crate) fn write_bytes(&self) -> u32 {
         match self.request {
             EchoRequest::Ping { request_bytes, .. } => request_bytes,

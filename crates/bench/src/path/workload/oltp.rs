@@ -170,7 +170,7 @@ impl<'a> Building<'a> {
         self.step(sql, vec![k, c, pad], Expected::Changed(1));
     }
 
-    /// Deletes a random id. As in sysbench, more and more of these ids are already deleted.
+    /// Deletes a random id, which may already be deleted, as in sysbench.
     fn delete_any(&mut self) {
         let key = self.key();
         let sql = format!("DELETE FROM {} WHERE id=?", self.table);

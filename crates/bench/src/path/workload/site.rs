@@ -11,12 +11,10 @@ pub enum SitePage {
     Hello,
     /// A page of this many bytes.
     Sized {
-        /// Bytes of the page.
         bytes: u64,
     },
     /// Sends this many bytes, and receives a number.
     Upload {
-        /// Bytes of the body.
         bytes: u64,
     },
     Named,

@@ -90,7 +90,7 @@ pub(crate) fn run(
     Ok(pop(stack))
 }
 
-/// Pops a value. The parser never pops more than it pushed; NULL stands for the impossible case.
+/// Pops a value. The parser never writes steps that pop more than they pushed, so the stack is never empty here.
 fn pop(stack: &mut Vec<Value>) -> Value {
     stack.pop().unwrap_or(Value::Null)
 }

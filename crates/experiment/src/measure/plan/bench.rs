@@ -13,8 +13,8 @@ use crate::target::Target;
 
 /// Number of epochs with long slices: they take some 80 s, enough to narrow an interval to a percentage point or two.
 const LONG_SLICE_EPOCHS: usize = 20;
-/// If a server is slow, slices are shortened until there is time for this many epochs: with this number of epochs, a
-/// verdict rarely depends on a single epoch.
+/// If a server is slow, slices are shortened until there is time for this many epochs, so that a verdict rarely depends
+/// on a single epoch.
 const WANTED_EPOCHS: usize = 10;
 /// Time limit for one reply.
 const IO_LIMIT: Duration = Duration::from_secs(10);

@@ -32,13 +32,12 @@ pub struct Case {
     pub doing: Doing,
     /// How connections send requests: without a limit, or at a fixed rate.
     pub load: Load,
-    /// The length of slices, if it differs from the usual length. Set in the second half of a check; the check shows
+    /// The length of slices, if it differs from the usual length: `--precise` measures again with long slices, to show
     /// that the length does not matter.
     pub slice: Option<Duration>,
 }
 
 impl Case {
-    /// Returns the same case without this arm.
     pub(super) fn without(&self, arm: Arm) -> Self {
         Self { arms: self.arms.iter().copied().filter(|it| *it != arm).collect(), ..self.clone() }
     }
@@ -88,13 +87,12 @@ pub(super) enum Hold {
 }
 
 impl Hold {
-    /// Returns the placement that is judged if the user requested none. `stays` means that the client has a single
-    /// connection, and sends requests on it without pauses.
+    /// Returns the default placement. `stays`: the client sends its requests over a single connection, without pauses.
     pub(super) fn usual(self, n_cores: usize, stays: bool) -> Placement {
         match self {
             Self::Unknown => Placement::ClientPinned,
-            // At each further connection and at each pause, the server may move to another core. Only a few slices
-            // would then count.
+            // With several connections, or with pauses, the server may move to another core: only a few slices would
+            // count.
             Self::Followed if !stays => Placement::ClientPinned,
             // If there is another core, a server whose threads are not pinned moves to that core.
             Self::Followed if n_cores > 1 => Placement::Split,

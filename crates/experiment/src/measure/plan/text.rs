@@ -167,8 +167,8 @@ fn placement_line(target: &TargetPlan) -> &'static str {
              identify these threads); before the connections close, the threads get their old cores back"
         }
         (Hold::Followed | Hold::Unknown, true) => {
-            "cores: the server's threads stay where the scheduler puts them; looptax's client runs on the thread's \
-             core, or on another core, and looptax checks these cores before and after each slice"
+            "cores: the server's threads stay where the scheduler puts them; looptax runs its client on the \
+             serving thread's core, or on another core, and checks both cores before and after each slice"
         }
     }
 }
@@ -254,11 +254,11 @@ pub fn target_line(settings: &Experiment, spec: &TargetSpec) -> String {
             settings.rows
         ),
         TargetSpec::Running(running) if settings.may_write => format!(
-            "running {}: writes {} rows into a separate scratch place (looptax_scratch_…), removed afterwards",
+            "running {}: looptax writes {} rows under a new name (looptax_scratch_…), and removes them afterwards",
             running.shown, settings.rows
         ),
         TargetSpec::Running(running) if running.protocol == Protocol::Http => format!(
-            "running {}: requests that page again and again, with all that the application does for each request",
+            "running {}: looptax requests this page again and again; the application does its full work each time",
             running.shown
         ),
         TargetSpec::Running(running) if settings.exec.is_some() => {
@@ -292,7 +292,7 @@ fn case_line(settings: &Experiment, case: &Case, unsure: Option<Arm>, time: Most
                 None => format!("judged, {n} epochs at most"),
             }
         }
-        Doing::Glimpse(_) => "looked at, not judged".to_owned(),
+        Doing::Glimpse(_) => "a glimpse, without a verdict".to_owned(),
     };
     let slices = case.slice.map_or_else(String::new, |slice| format!(", slices of {} ms", slice.as_millis()));
     format!(

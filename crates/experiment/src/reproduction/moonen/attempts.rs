@@ -17,8 +17,8 @@ use super::super::{Amounts, Runner};
 const NEAR: f64 = 2.0;
 const ALPHA: f64 = 0.05;
 
-/// Number of writes that share one delayed acknowledgement. The acknowledgement comes after 40 ms. These 40 ms, divided
-/// by the number of writes, are about a millisecond for each write.
+/// Number of writes that share one delayed acknowledgement, which comes after 40 ms: about a millisecond for each
+/// write.
 const BURST: usize = 36;
 
 const PATTERNS: [(&str, Pattern); 5] = [

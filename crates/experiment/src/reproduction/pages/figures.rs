@@ -76,8 +76,8 @@ fn page_us(load: &Load) -> f64 {
     load.value.page_us
 }
 
-/// Returns the time of a page on looptax's clock, in µs. It begins before the request is sent, and ends after the last
-/// byte has arrived. The time of the queries that prove the page is subtracted.
+/// Returns the time of a page on looptax's clock, in µs. The clock starts before the request is sent, and stops after
+/// the last byte has arrived. The time of the queries that prove the page is subtracted.
 fn client_us(load: &Load) -> f64 {
     load.wall_ns as f64 / 1e3 - load.value.proof_us
 }

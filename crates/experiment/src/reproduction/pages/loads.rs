@@ -18,9 +18,9 @@ use serde::Serialize;
 use super::figures::{Load, Pair, SINGLE_LOOK};
 use super::length::Length;
 
-/// Number of pages of each transport before the warm-up epoch. The warm-up epoch itself has at least four pages of each
-/// transport. While these pages are loaded, PHP compiles scripts, MariaDB opens tables, and WordPress stores entries
-/// that expire once a minute. The second half of these pages shows how long a page takes.
+/// Number of pages of each transport that are loaded before the warm-up epoch, which has at least four more. Meanwhile
+/// PHP compiles scripts, MariaDB opens tables, and WordPress stores entries that expire once a minute. The second half
+/// of these first pages shows how long a page takes.
 const FIRST: usize = 8;
 
 pub(super) struct Loaded {

@@ -27,7 +27,7 @@ const KEY_BYTES: usize = 8;
 /// Serves the listeners until the process is killed.
 ///
 /// # Errors
-/// The epoll failed, or accepting fails permanently.
+/// Epoll fails, or connections can no longer be accepted.
 pub(super) fn serve(listeners: &[Listener]) -> io::Result<Infallible> {
     let poller = epoll::create(epoll::CreateFlags::CLOEXEC)?;
     for (number, listener) in (LISTENERS..).zip(listeners) {

@@ -2,8 +2,8 @@
 //!
 //! A lasting difference between two processes (such as the layout of their memory) averages out, because a coin picks
 //! one of the arm's two processes in each epoch. All four processes are started with the same options except for the
-//! address. The processes have no files, no account and no password: memcached does not have any of these by default,
-//! and listens only on this machine. Tested live with 1.6.18.
+//! address. As by default, the processes have no files, no account and no password. They listen only on this machine.
+//! Tested live with 1.6.18.
 
 use std::net::SocketAddr;
 

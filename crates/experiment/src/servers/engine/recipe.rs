@@ -32,7 +32,6 @@ pub(crate) struct Engine {
     /// Time limit until the server is ready. A server without files on disk has nothing to recover or create, so its
     /// limit is short.
     pub(crate) ready_limit: Duration,
-    /// The signal that asks the server to end.
     pub(crate) stop_signal: StopSignal,
     /// The user name with which clients log in; empty if there are no accounts. The caller adds the password.
     pub(crate) user: &'static str,
@@ -91,7 +90,6 @@ pub(crate) struct Site<'a> {
     pub(crate) engine: &'static Engine,
     pub(crate) protocol: Protocol,
     pub(crate) binary: PathBuf,
-    /// The folder of the server.
     pub(crate) scratch: &'a Scratch,
     /// The account that clients will use.
     pub(crate) login: Login,
@@ -126,7 +124,7 @@ impl Site<'_> {
     /// Returns the server behind a pooler. Only recipes of poolers call this.
     pub(super) fn behind(&self) -> &Behind {
         let behind = self.behind.as_ref();
-        behind.expect("a pooler is started before a server")
+        behind.expect("only recipes of poolers call this")
     }
 
     pub(super) fn path_text(&self, name: &str) -> String {
@@ -163,19 +161,14 @@ impl Site<'_> {
 /// A server that is ready to be started.
 pub(crate) struct Launch {
     pub(crate) program: Program,
-    /// The socket on which the server will listen, if any.
     pub(crate) socket: Option<PathBuf>,
-    /// The TCP address on which the server will listen, if any.
     pub(crate) tcp: Option<SocketAddr>,
-    /// The address for TLS, if the server has TLS.
     pub(crate) tls: Option<SocketAddr>,
-    /// The server's abstract socket, if any.
     pub(crate) abstract_name: Option<Vec<u8>>,
     /// The server's settings, for the record.
     pub(crate) settings: Vec<(String, String)>,
 }
 
-/// Converts names and values to owned text.
 pub(super) fn owned(settings: &[(&str, &str)]) -> Vec<(String, String)> {
     settings.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
 }

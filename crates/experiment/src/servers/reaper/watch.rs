@@ -1,6 +1,6 @@
-//! The list that the reaper keeps: the messages that it has received, and the clean-up after the pipe has closed.
+//! Lists the processes, threads and folders that messages have named, and cleans them up after the pipe has closed.
 //!
-//! Runs only in the reaper's process; touches only processes and folders that messages have named.
+//! Runs only in the reaper's process, and touches nothing that is not in this list.
 
 use looptax_host::lent::Lent;
 use std::fs::File;

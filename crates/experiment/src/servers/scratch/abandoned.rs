@@ -102,7 +102,6 @@ pub(super) fn folder_name(number: u32) -> String {
     format!("{PREFIX}{number:0NAME_DIGITS$x}")
 }
 
-/// Opens a scratch folder's lock file.
 pub(crate) fn open_lock(folder: &Path) -> io::Result<File> {
     let held = Held::open(folder).ok_or(io::ErrorKind::NotFound)?;
     held.folder.open_own(LOCK)

@@ -17,7 +17,7 @@ const FOLDERS: [&str; 2] = ["/usr/share/wordpress", "/usr/share/webapps/wordpres
 /// The theme of the sites. Debian installs this theme with WordPress, and pages with this theme make few queries.
 const THEME: &str = "twentytwentyone";
 
-/// Folders that may contain php-fpm, but that few users have in their PATH.
+/// Folders that may contain php-fpm; some users do not have all of them in their PATH.
 const USUAL_FOLDERS: [&str; 3] = ["/usr/local/sbin", "/usr/sbin", "/usr/bin"];
 
 /// The paths of all parts.

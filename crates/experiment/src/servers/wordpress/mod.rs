@@ -187,7 +187,6 @@ impl WordPress {
         scratch.write("site/account.php", &account).map(drop)
     }
 
-    /// Returns the value of `DB_HOST`.
     fn db_host(&self, transport: Transport) -> String {
         if transport.names_socket() {
             format!("localhost:{}", self.server.socket.display())

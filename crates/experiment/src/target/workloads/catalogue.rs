@@ -45,13 +45,17 @@ pub(super) const CATALOGUE: &[Entry] = &[
     entry("find-one", MONGODB, "find of one document by its id"),
     entry("insert-one", MONGODB, "insert of one document with a new id"),
     entry("script:FILE", SQL, "your own transaction in pgbench's language; for several scripts: script:a.sql@3,b.sql"),
-    entry("ping", ALL, "a round trip without data: 120 constant bytes, a missing key, `ping`, an echo"),
-    entry("connect", ONE_SERVER, "open a connection, log in, send one query, close, and wait for the server's end"),
+    entry(
+        "ping",
+        ALL,
+        "a round trip without stored data: a constant (SQL), a missing key (Redis, memcached), a `ping`, an echo",
+    ),
+    entry("connect", ONE_SERVER, "open a connection, log in, send one query, close, and wait until the server closes"),
     entry(
         "dump",
         SQL_AND_REDIS,
-        "a whole table at a time, like mysqldump and COPY TO STDOUT; in Redis, large values that have the same number \
-         of bytes in all (--rows)",
+        "a whole table at a time, like mysqldump and COPY TO STDOUT; in Redis, large values with as many bytes in \
+         total as a table of --rows rows",
     ),
     entry("hello", SITE, "a page of 200 bytes of looptax's own site"),
     entry(

@@ -109,8 +109,8 @@ fn check_forms(workload: &Workload, protocol: Protocol, requests: &Requests) -> 
     Ok(())
 }
 
-/// Returns an error unless the workload can be prepared quickly on any connection, because sessions are opened within a
-/// slice.
+/// Returns an error for `--reconnect-every` with a workload that cannot be prepared quickly: its sessions are opened
+/// within a slice.
 fn check_reconnect(workload: &Workload, protocol: Protocol, requests: &Requests) -> Result<(), Failure> {
     let is_long = matches!(
         workload,
@@ -162,9 +162,7 @@ fn check_echo(echo: &Echo, requests: &Requests) -> Result<(), Failure> {
                     "a pipeline of {} requests of {request_bytes} bytes is {sent_bytes} bytes in one send",
                     requests.pipeline
                 ),
-                format!(
-                    "the echo server accepts at most {MOST_ECHOED_BYTES}: use a smaller --pipeline or --request-size"
-                ),
+                format!("the limit is {MOST_ECHOED_BYTES} bytes: use a smaller --pipeline or --request-size"),
             ))
         }
     }

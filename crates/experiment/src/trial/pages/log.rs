@@ -22,7 +22,8 @@ const LINE_BYTES: u64 = 64 << 10;
 /// Maximum number of different pages that are counted: their addresses then take a few hundred megabytes.
 const MOST_DISTINCT: usize = 1_000_000;
 const MOST_SITES: usize = 3;
-/// Characters of a path and its query that are not encoded: those that RFC 3986 allows, and existing escapes.
+/// The characters of a path and its query that are encoded: all except those that RFC 3986 allows, and except `%`,
+/// which begins an existing escape.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -63,7 +64,8 @@ struct Counts {
     places: HashMap<String, usize>,
     sites: BTreeSet<String>,
     n_lines: usize,
-    /// The number of lines that do not have the format of such a log; `first_unread` is the first of these lines.
+    /// The number of lines in another format. `first_unread` is the number of the first of these lines, and whether it
+    /// is JSON.
     n_unread: usize,
     first_unread: Option<(usize, bool)>,
     n_beyond: u64,

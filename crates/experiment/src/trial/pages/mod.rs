@@ -18,7 +18,6 @@ use looptax_wire::http::Request;
 pub use list::from_list;
 pub use log::from_log;
 
-/// A page to request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Page {
     /// The page's URL, without secrets.
@@ -68,7 +67,6 @@ impl Page {
         Self { url: at.url(), weight, at, ..self.clone() }
     }
 
-    /// Returns the address from which the page is requested.
     pub fn address(&self) -> &WebAddress {
         &self.at.address
     }

@@ -21,7 +21,7 @@ pub(crate) struct Ring {
     /// The event that owns the buffer.
     owner: Sampler,
     config: ParseConfig<Native>,
-    /// The next record with its header; empty if no record has been removed from the buffer.
+    /// The next record with its header; empty until [`Self::peek_ns`] has taken a record from the buffer.
     head: Vec<u8>,
     head_ns: u64,
 }

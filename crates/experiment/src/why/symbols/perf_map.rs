@@ -1,8 +1,8 @@
 //! Finds the names of code that a program makes at run time, in the file that the program writes for profilers.
 //!
 //! Source: Linux, `tools/perf/Documentation/jit-interface.txt`. The file is `/tmp/perf-PID.map`; each line has start
-//! and length in hexadecimal, and a name. This parser is needed because the file remains after the process has ended,
-//! whereas the library's parser needs the process.
+//! and length in hexadecimal, and a name. The library's parser needs the running process; this parser also reads the
+//! file of a process that has ended.
 
 use looptax_host::read;
 

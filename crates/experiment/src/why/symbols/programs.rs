@@ -107,8 +107,8 @@ fn open(file: MappedFile<'_>) -> Option<Program> {
 }
 
 /// Opens a mapped file by the path and with the rights of the process that has mapped it. If the process has ended,
-/// opens the same file by its path in looptax's own root folder. In a container, a file system may report different
-/// inodes for the mapping and for the file.
+/// opens the same file by its path in looptax's own root folder. Only this second case compares inodes: in a container,
+/// a file system may report different inodes for the mapping and for the file.
 fn open_mapped(file: MappedFile<'_>) -> io::Result<File> {
     let seen = viewer(file.pid).map(|it| View::of_process(file.pid, it)?.open(file.path));
     if let Some(Ok(found)) = seen {

@@ -1,6 +1,6 @@
-//! The filter of system calls for a program of root that is run to get its configuration. The filter lists the
-//! calls that the program may make itself, the calls that the supervisor makes for the program, and the calls that only
-//! report success.
+//! The filter of system calls for a program of root that is run to get its configuration. The filter lists the calls
+//! that the supervisor answers, the calls that only report success, and the calls that fail. The program makes all
+//! other calls itself.
 //!
 //! The program belongs to root and contains no other user's code. The filter ensures that a test of the configuration
 //! does not change the machine. A call that is newer than this list fails as if the kernel did not have the call.
