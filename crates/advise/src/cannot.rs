@@ -30,7 +30,7 @@ enum Part {
 #[serde(rename_all = "lowercase")]
 enum Beyond {
     Ascii,
-    /// The characters that are a single unit in UTF-16. Most emoji, for example, are two units.
+    /// Characters that are more than one unit in UTF-16, such as most emoji.
     Bmp,
     Lowercase,
 }

@@ -55,7 +55,8 @@ pub fn connects() -> &'static [Connects] {
     &TABLE_ONCE
 }
 
-/// The traced clients for a kind of server: those that `word` names, or all of them if `word` does not name any.
+/// The traced clients for a kind of server: the clients that `word` names, or all clients if `word` is not the name of
+/// a client.
 pub fn connects_to(kind: &str, word: Option<&str>) -> Vec<&'static Connects> {
     let meant = connects().iter().filter(|it| word.is_some_and(|word| it.is_meant(word, kind)));
     let meant: Vec<_> = meant.collect();

@@ -67,7 +67,8 @@ impl Dialect {
         apply.map(Cannot::why).collect()
     }
 
-    /// The traps of a text. Omits a trap whose remedy is a word that the text already contains.
+    /// The warnings about a text, without each warning whose remedy (the words after `: add `) the text already
+    /// contains.
     pub fn traps_of<'a>(&'a self, text: &'a str) -> impl Iterator<Item = &'a String> {
         let is_open = |trap: &&String| {
             let added = trap.rsplit_once(": add ");

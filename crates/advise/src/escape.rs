@@ -67,7 +67,6 @@ impl Escape {
         })
     }
 
-    /// Returns the escaped value.
     pub(crate) fn apply(self, value: &str) -> String {
         match self {
             Self::Raw => value.to_owned(),

@@ -40,15 +40,14 @@ fn proofs() -> &'static Proofs {
 }
 
 impl Proof {
-    /// Finds the proof of a dialect, where `text` is the dialect's text for [`sample`]. A proof for another text is
-    /// ignored.
+    /// Finds the proof of a dialect. `text` is the dialect's text for [`sample`]; a proof for another text is ignored.
     pub(crate) fn find(kind: Kind, name: &str, text: &str) -> Option<&'static Self> {
         let proof = proofs().get(kind.name())?.get(name)?;
         (proof.sample == text).then_some(proof)
     }
 }
 
-/// The fields of the samples, which are the same as in `cargo lab dialects`.
+/// The fields of the sample texts. `cargo lab dialects` uses the same fields.
 pub(crate) fn sample() -> Fields {
     Fields {
         user: Some("u'\"\\ü".to_owned()),

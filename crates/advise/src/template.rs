@@ -6,7 +6,6 @@
 
 use crate::escape::Escape;
 
-/// The fields of a template.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Fields {
     pub user: Option<String>,
@@ -47,7 +46,6 @@ pub(crate) enum TemplateError {
     Field(String),
     #[error("there is no escape function named `{0}`")]
     Escape(String),
-    /// Brackets do not match.
     #[error("a bracket is not closed, or closes nothing")]
     Bracket,
 }

@@ -99,7 +99,7 @@ pub(crate) fn around<'a>(client: &'a Client, wish: Wish<'a>, survey: &'a Survey)
     Around { client, near: client.near(survey), socket: wish.socket, n_connections: wish.n_connections }
 }
 
-/// Whether the plan leaves a connection of the file to this address on TCP.
+/// Whether a connection of the file to this address stays on TCP.
 fn stays(plan: &Plan, tcp: SocketAddr) -> bool {
     plan.connections.iter().any(|it| !it.moves() && it.found.tcp == Some(tcp))
 }
@@ -112,8 +112,8 @@ fn title(found: &Switchable) -> String {
 const FOLLOWED: [Protocol; 5] =
     [Protocol::Mysql, Protocol::Postgres, Protocol::Redis, Protocol::Memcached, Protocol::Mongodb];
 
-/// Returns a connection between two services of this Compose file; `None` for any other connection, and if another
-/// connection to the same server stays on TCP.
+/// Returns the connection if it is between two services of this Compose file, and if no other connection to the same
+/// server stays on TCP; else `None`.
 fn between(planned: &Planned, plan: &Plan, file: &Path) -> Option<Between> {
     let found = &planned.found;
     let host = |it: &Switchable| it.address.as_ref().and_then(|it| it.host.clone());

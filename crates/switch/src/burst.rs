@@ -1,5 +1,5 @@
-//! Opens a burst of connections as part of a proof: over the socket, looptax opens at once as many connections as the
-//! application has workers, and the server has to answer all of them.
+//! Part of a proof: opens as many connections to the socket at once as the application has workers; the server has to
+//! answer all of them.
 //!
 //! The burst does not log in: the server's first answer is enough. `carry` runs the burst if a person agreed to it.
 
@@ -28,7 +28,7 @@ impl Burst {
     /// drivers.
     pub(crate) fn run(&self) -> Result<SwitchStep, SwitchStep> {
         let (n, at) = (self.n_connections, self.socket.display());
-        let failed = |why: String| step(StepCode::BurstFailed, format!("a burst of {n} connects to {at}: {why}"));
+        let failed = |why: String| step(StepCode::BurstFailed, format!("a burst of {n} connections to {at}: {why}"));
         let Some(question) = first_question(self.protocol) else {
             return Err(failed(format!(
                 "looptax does not know what to send first on a connection to {}",

@@ -1,8 +1,8 @@
 //! Finds the connections in a file's text, each with its position and with the text that `switch` would write there.
 //!
-//! Contacts no server and starts no program. A fix therefore rests on an assumed path of the socket, and every message
-//! states that the path is assumed. The replacement text comes from the plan, shortened to the bytes that change.
-//! Called by the command line.
+//! Contacts no server and starts no program. The socket's path in a fix is therefore an assumption, and every message
+//! states this assumption. The replacement text comes from the plan, shortened to the bytes that change. Called by the
+//! command line.
 
 use std::ops::Range;
 use std::path::Path;
@@ -20,8 +20,8 @@ use crate::plan::{FileToSwitch, Plan, Planned, Wish};
 /// The size of the largest file that is read.
 pub const MOST_FILE_BYTES: u64 = MOST_BYTES;
 
-/// Reads a file and finds its connections. The caller chose `socket` and `application`; `shown` is the file's path as a
-/// person sees it.
+/// Reads a file and finds its connections. `socket` is the value of `--socket`, `application` the value of `--as`;
+/// `shown` is the file's path in messages.
 ///
 /// # Errors
 /// If the file cannot be read, or if no application has that name.
@@ -37,7 +37,8 @@ pub fn look_by_text(
         return Ok(SourceFile { uri: String::new(), encoding, findings: Vec::new() });
     }
     let plan = file.plan_by_text()?;
-    // In a program's source text, a value may be anything if only the names of its variables suggest a connection.
+    // In source code, a connection that looptax guesses only from the names of variables may be anything else, so it is
+    // not reported.
     let is_configuration = application.is_some() || app::is_configuration(&path.to_string_lossy());
     let told = plan.connections.iter().filter(|it| is_configuration || !it.found.is_known_by_names);
     let findings = told.filter_map(|it| finding(it, &plan, &text, shown)).collect();
@@ -94,12 +95,13 @@ fn title(planned: &Planned) -> String {
 fn resting_on(socket: &str, shown: &str) -> String {
     format!(
         "The fix assumes that the server has the socket {socket}, and that the server accepts this account over the \
-         socket; looptax queried no server. To find out whether this is true, run `looptax check {shown}` on the \
-         server's machine. If the server has another socket, pass its path with --socket PATH"
+         socket; looptax queried no server. To check both assumptions, run `looptax check {shown}` on the server's \
+         machine. If the server has another socket, pass its path with --socket PATH"
     )
 }
 
-/// Returns the place of the connection's setting, or its whole line if the setting is not in that line.
+/// Returns the region of the connection's setting, or the connection's whole line if the setting starts in another
+/// line.
 fn region(planned: &Planned, text: &str) -> Option<Region> {
     let line = planned.found.checked.line?;
     let exact = planned.found.at.as_ref().and_then(|it| Region::of(text, it)).filter(|it| it.start.line == line);
@@ -164,7 +166,7 @@ fn holds(text: &str, password: Option<&Secret>, socket: &str) -> bool {
     !secrets_in(text).is_empty() || password.is_some_and(|it| text.contains(it) && !socket.contains(it))
 }
 
-/// Splits a replacement of text at each secret in it, and returns the parts that change; `None` if the replacement
+/// Splits a replacement at the secrets in the text, and returns the parts that change; `None` if the replacement
 /// changes a secret.
 fn without_secrets(text: &str, rewrite: &Rewrite) -> Option<Vec<Rewrite>> {
     let old = text.get(rewrite.at.clone())?;

@@ -32,17 +32,17 @@ use crate::visits::{Visitor, Visits};
 use crate::work::{Edited, Named, Work};
 
 const LEAST_PAUSE: Duration = Duration::from_millis(3);
-/// The pause after a check lasts this many times as long as the check took.
+/// After each check, looptax pauses for this many times the duration of the check.
 const PAUSE_PER_LOOK: u32 = 4;
 /// How long a page has to differ before the difference counts: while a program restarts, its pages may fail.
 const PAGE_MAY_FAIL: Duration = Duration::from_secs(5);
 /// How long looptax waits until the application works again, after the old files are back.
 const WORKS_AGAIN_WITHIN: Duration = Duration::from_secs(15);
-/// How long looptax waits until the application works again if somebody stops looptax. The time is short, because a
-/// peer that is silent may have been silent before the switch.
+/// How long looptax waits until the application works again if somebody stops looptax. The time is short, because an
+/// application that does not answer now may not have answered before the switch either.
 const WORKS_AGAIN_WHEN_STOPPED: Duration = Duration::from_secs(2);
 
-/// The treatment of the new files if nothing shows that the application works with them.
+/// How looptax treats the new files if nothing shows that the application works with them.
 #[derive(Debug, Clone, Copy)]
 pub enum Unproved {
     Stays,
@@ -67,7 +67,7 @@ pub struct Order<'a> {
     pub kept: &'a Kept,
     pub named: Named<'a>,
     pub edited: &'a [Edited],
-    /// The commands that test the files, and those that reload them.
+    /// The commands that test the files, and the commands that reload them.
     pub commands: &'a Commands,
     /// A page of the application, as it was before the switch. The proof compares later answers with this page.
     pub page: Option<Page>,
@@ -336,7 +336,7 @@ impl Carrying<'_, '_> {
         self.proof.server_has_read(self.order.within, self.order.stop)
     }
 
-    /// Runs the commands that test the files, then those that reload them.
+    /// Runs the commands that test the files, then the commands that reload them.
     fn have_read(&mut self) -> Result<(), SwitchStep> {
         let commands = self.order.commands;
         for line in &commands.tests {
@@ -379,7 +379,7 @@ impl Carrying<'_, '_> {
             Judged::Holds(steps) => (SwitchOutcome::Moved, End::Moved, steps),
             Judged::Unproved(why) if !self.order.unproved.stays(&why) => {
                 let hint = if matches!(self.order.unproved, Unproved::IsPutBack) {
-                    " (--keep-unproved leaves the new file there)"
+                    " (--keep-unproved keeps the new file)"
                 } else {
                     ""
                 };

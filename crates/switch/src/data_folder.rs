@@ -46,7 +46,7 @@ impl Kept {
         opened.is_ok_and(|file| flock(&file, FlockOperation::NonBlockingLockShared) == Err(Errno::WOULDBLOCK))
     }
 
-    /// Locks the folder as long as the returned file is open, so that a second switch waits until this switch ends.
+    /// Locks the folder as long as the returned file is open, so that a second switch fails with [`SwitchError::Busy`].
     pub(crate) fn lock(&self) -> Result<File, SwitchError> {
         let file = self.make()?.open_or_create_own(LOCK);
         let file = file.map_err(|source| SwitchError::Journal { path: self.folder.clone(), source })?;

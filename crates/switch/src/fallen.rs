@@ -7,7 +7,7 @@ use crate::journal::{MovedFrom, Step};
 use crate::list::Switch;
 use crate::proof::Kin;
 
-/// A process that has a TCP connection and matches the processes of an earlier switch.
+/// A process like those that an earlier switch moved, which is connected to the same server over TCP again.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Fallen {
     pub id: String,
@@ -15,11 +15,12 @@ pub struct Fallen {
     /// The process's name and pid, such as `php-fpm8.2 812`.
     pub who: String,
     pub pid: u32,
-    /// The server from which the switch moved the process. The process may still use other servers over TCP.
+    /// The server to which the process is connected over TCP again. The switch may have left the process's connections
+    /// to other servers on TCP.
     pub server_pid: u32,
 }
 
-/// Finds processes that match an earlier switch among the clients that are connected over TCP at present.
+/// Finds the processes that an earlier switch moved and that are connected over TCP again.
 pub fn fallen_back(switches: &[Switch], survey: &Survey) -> Vec<Fallen> {
     let mut found = Vec::new();
     for switch in switches.iter().filter(|it| is_over_socket(it)) {

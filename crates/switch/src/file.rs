@@ -49,6 +49,7 @@ pub(crate) struct Created {
 impl Original {
     /// Reads the file to which `path` leads, following links.
     ///
+    /// # Errors
     /// [`SwitchError::Read`], also if looptax runs as root and another user's link leads to a file that the link's
     /// owner does not own; [`SwitchError::NoFile`] for a folder, a device or a pipe.
     pub fn read(path: &Path) -> Result<Self, SwitchError> {

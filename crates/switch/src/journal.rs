@@ -81,7 +81,7 @@ pub enum Step {
         idx: usize,
         /// The statement without its password.
         statement: String,
-        /// The statements that undo the statement, without passwords.
+        /// The statements that undo `statement`, without passwords.
         undo: Vec<String>,
     },
     Fixed {
@@ -118,7 +118,7 @@ pub struct MovedFrom {
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct StackOf {
     pub front: ProgramOf,
-    /// The server behind the web server, which handles its requests; `None` if that server's file did not change.
+    /// The server to which the web server passes its requests; `None` if that server's file did not change.
     pub pool: Option<ProgramOf>,
     /// The address at which the server behind the web server listened.
     pub tcp: SocketAddr,
@@ -145,7 +145,7 @@ pub struct ServerOf {
 }
 
 impl ServerOf {
-    /// Returns the words for the change that the server keeps until the server restarts with its old file.
+    /// Names the thing that the server keeps until it restarts with its old file: its socket, or its longer queue.
     pub fn gain(&self) -> &'static str {
         if self.had_socket { "its longer queue" } else { "its socket" }
     }

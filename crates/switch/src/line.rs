@@ -1,5 +1,4 @@
-//! A command that looptax runs to its end, and the text that shows the command to a person. The command is a shell
-//! line, or it runs the program of a running process with different arguments.
+//! A command that looptax runs to its end, and the text that shows the command to a person.
 
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -20,8 +19,8 @@ pub struct Line {
 }
 
 impl From<&str> for Line {
-    /// Makes a shell line. A shell line runs with looptax's own rights, so make one only from text that the caller of
-    /// looptax ordered, or for programs of the system.
+    /// Makes a shell line. A shell line runs with looptax's own rights, so make one only from text that the person who
+    /// runs looptax passed, or to run programs of the system.
     fn from(text: &str) -> Self {
         let text = text.to_owned();
         let question = None;

@@ -39,7 +39,6 @@ pub struct Wish<'a> {
     pub n_connections: Option<u32>,
     /// The command that reloads both programs, if their own signals or services are not to be used.
     pub reload: Option<&'a str>,
-    /// Whether looptax may restart a server.
     pub restart: Restart<'a>,
 }
 
@@ -143,7 +142,7 @@ impl Planned {
     }
 }
 
-/// A file that was read and is held open, with the variables for it that are set in other files.
+/// A file that looptax has read and holds open, and the values that other files set for its variables.
 pub struct FileToSwitch<'a> {
     wish: Wish<'a>,
     text: Text,
@@ -153,7 +152,7 @@ pub struct FileToSwitch<'a> {
 }
 
 impl<'a> FileToSwitch<'a> {
-    /// Reads the file, and the variables for it that are set elsewhere.
+    /// Reads the file, and the values that other files set for its variables.
     ///
     /// # Errors
     /// If the file, or the environment of its process, cannot be read.
@@ -172,7 +171,7 @@ impl<'a> FileToSwitch<'a> {
         Ok(Self { server_unit: Some(unit), ..Self::read(wish)? })
     }
 
-    /// Reads the file, but no variables that are set elsewhere.
+    /// Reads the file, but not the values that other files set for its variables.
     ///
     /// # Errors
     /// If the file cannot be read.
@@ -180,7 +179,6 @@ impl<'a> FileToSwitch<'a> {
         Ok(Self { wish, text: Text::read(wish.path)?, server_unit: None, followed: Followed::default() })
     }
 
-    /// Returns the file's contents, as text.
     pub(crate) fn content(&self) -> &Text {
         &self.text
     }
@@ -295,7 +293,7 @@ impl<'a> FileToSwitch<'a> {
     }
 }
 
-/// Finds where the variables are set on which the file's connections depend.
+/// Finds the files that set the variables on which the file's connections depend.
 fn followed(file: &FileText<'_>) -> Result<Followed, Failure> {
     let names = sources::variables(file)?;
     if names.is_empty() {
@@ -511,8 +509,8 @@ impl Plan {
         Ok(())
     }
 
-    /// Removes from the advice the sentence that a value is set elsewhere, because looptax knows that file and writes
-    /// it.
+    /// Removes from the advice the sentence that a value is set elsewhere, because looptax knows the other file and
+    /// writes it.
     fn without_set_elsewhere(&mut self) {
         let connections = self.connections.iter_mut();
         for change in connections.flat_map(|it| &mut it.found.checked.changes) {

@@ -28,8 +28,8 @@ const MANAGERS: [(&str, &str); 8] = [
 /// The maximum number of bytes of a package's list of conffiles that are read; real lists are shorter.
 const MOST_LIST_BYTES: u64 = 1 << 20;
 
-/// Builds a remark about a file. A remark is needed in two cases, if nothing else would show them: another program may
-/// overwrite the change, or the change may be wrong for another program.
+/// Builds a remark about a file. A remark is for two cases that nothing else would show: another program may overwrite
+/// the change, or the change may be wrong for another program.
 pub(crate) fn remark(code: FileRemarkCode, words: impl Into<String>) -> FileRemark {
     use FileRemarkCode as Code;
     FileRemark {

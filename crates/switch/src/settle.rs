@@ -37,7 +37,7 @@ pub(crate) fn folder_of(file: &PlannedFile) -> io::Result<Folder> {
     Ok(folder)
 }
 
-/// Returns the reason why an object cannot be a file of the switch; `None` if it can be one.
+/// Returns the reason why the object with this `stat` cannot be the switch's file; `None` if it can be.
 fn objection(file: &PlannedFile, stat: &Stat) -> Option<String> {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {}

@@ -15,7 +15,7 @@ use crate::plan::{FileToSwitch, Subject, Wish};
 use crate::server;
 use crate::stack::{self, pool_tests};
 
-/// Lists the files in a process's working folder that contain connections.
+/// Lists the usual configuration files that exist in a process's working folder.
 pub fn files_of(pid: u32) -> Vec<PathBuf> {
     let Ok(folder) = kernel::link(format!("/proc/{pid}/cwd")) else {
         return Vec::new();

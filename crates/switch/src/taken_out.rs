@@ -14,7 +14,8 @@ struct Change {
     new: Range<usize>,
 }
 
-/// Returns the present file with the old lines in place of the new lines; `None` if their position is not certain.
+/// Returns the present file with the old lines in place of the new lines; `None` if the position of the new lines is
+/// not certain.
 pub(crate) fn take_out(old: &[u8], new: &[u8], now: &[u8]) -> Option<Vec<u8>> {
     let texts = Texts { old: lines(old), new: lines(new), now: lines(now), kept: pairing(new, now) };
     let mut result: Vec<&[u8]> = Vec::new();
@@ -57,7 +58,7 @@ impl Texts<'_> {
     fn place(&self, change: &Change) -> Option<Place> {
         let Range { start, end } = change.new;
         // `after`: where the preceding line ends in the present file. `until`: where the following line starts. The
-        // file's beginning and end count as such lines.
+        // file's beginning and end count as neighbouring lines.
         let after = start.checked_sub(1).map_or(Some(0), |it| self.kept[it].map(|it| it + 1));
         let until = self.kept.get(end).copied().unwrap_or(Some(self.now.len()));
         let found = if start == end {

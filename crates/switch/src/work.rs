@@ -28,7 +28,6 @@ const MOST_KEPT_BYTES: u64 = 16 << 20;
 /// The name of the file with a fix's data, in the same folder as the journal. The data may contain password hashes.
 const FIX_FILE: &str = "fix";
 
-/// A file and its new contents.
 #[derive(Debug)]
 pub struct Edited {
     pub original: Original,
@@ -65,7 +64,6 @@ pub struct Work {
     shared: Vec<PathBuf>,
 }
 
-/// Chooses one of the two texts of a file.
 #[derive(Debug, Clone, Copy)]
 enum Side {
     Old,
@@ -285,7 +283,7 @@ impl Work {
         }
     }
 
-    /// Writes those files that a killed looptax did not write.
+    /// Writes the files that a killed looptax did not write.
     ///
     /// # Errors
     /// As [`Work::write`].

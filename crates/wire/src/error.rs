@@ -42,7 +42,6 @@ pub enum WireError {
         /// Our limit in bytes.
         limit: u64,
     },
-    /// The server answered with an error.
     #[error("the server reports: {message} (code {code})")]
     Server {
         /// The error number of MySQL or `MongoDB`, the SQLSTATE of PostgreSQL, the first word from Redis or memcached.

@@ -59,7 +59,6 @@ pub(crate) fn write_all(
     stream.write_all(bytes).and_then(|()| stream.flush()).map_err(|source| failure(source, action, limit))
 }
 
-/// Translates an I/O error into a [`WireError`].
 fn failure(source: io::Error, action: &'static str, limit: Duration) -> WireError {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, TimedOut, UnexpectedEof, WouldBlock, WriteZero};
     match source.kind() {

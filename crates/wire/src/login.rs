@@ -22,7 +22,7 @@ pub struct Login {
     pub database: Option<String>,
     /// `MongoDB`: the database that holds the account, if it is not the usual one.
     pub accounts: Option<String>,
-    /// Data that is kept for the next login.
+    /// Keeps the salted password of SCRAM for the next login.
     pub salted: Salted,
     /// Whether the user has enabled MySQL's `mysql_clear_password`. MySQL's own clients also use this plugin only if it
     /// is enabled.

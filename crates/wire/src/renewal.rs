@@ -1,7 +1,7 @@
 //! How the next request is made from the previous one.
 //!
 //! A load engine has many connections. Between two requests of a connection, the requests of the other connections push
-//! its request out of the CPU cache. So bytes that stay the same are not written: bytes that are not touched cost
+//! its request out of the CPU cache. Therefore bytes that stay the same are not written again: an untouched byte costs
 //! nothing.
 
 use crate::Draws;
@@ -18,7 +18,7 @@ pub enum Renewal {
     Same,
     /// The next key is written into the request.
     Key {
-        /// The position of the key.
+        /// The byte of the request at which the key begins.
         at: u16,
         form: KeyForm,
     },
@@ -40,8 +40,8 @@ impl Renewal {
         u16::try_from(at).map_or(Self::Anew, |at| Self::Key { at, form })
     }
 
-    /// Turns `request`, which is the previous request, into the next one. Returns false if the request has to be
-    /// written again.
+    /// Turns the previous request, in `request`, into the next request. Returns false if the request has to be written
+    /// again.
     #[inline]
     pub fn apply(self, draws: &mut impl Draws, request: &mut [u8]) -> bool {
         match self {

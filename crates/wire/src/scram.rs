@@ -25,7 +25,7 @@ pub(crate) const SCRAM_SHA_256: &str = "SCRAM-SHA-256";
 const MOST_ROUNDS: u32 = 100_000;
 /// Number of random bytes in a nonce: a multiple of three, so that base64 needs no padding.
 const NONCE_BYTES: usize = 24;
-/// The text before the first message. It says that there is no channel binding, and that no other identity is
+/// The text before the first message. It means that there is no channel binding, and that no other identity is
 /// requested.
 const HEADER: &str = "n,,";
 
@@ -43,11 +43,12 @@ pub(crate) struct Answer {
     signed: String,
 }
 
-/// Keeps the result of a password's rounds for later logins, because an account's salt stays the same, and 4,096 rounds
-/// take milliseconds. Copies share the result. By default no result is kept, as in most clients.
+/// Keeps the salted password of a login for later logins: an account's salt stays the same, and the 4,096 rounds that
+/// compute the salted password take milliseconds. Copies share the kept value. By default nothing is kept, as in most
+/// clients.
 ///
 /// # Source
-/// RFC 5802, section 5.1: a client may keep the result.
+/// RFC 5802, section 5.1: a client may keep the salted password.
 #[derive(Clone, Default)]
 pub struct Salted(Option<Arc<Mutex<Option<Made>>>>);
 
@@ -57,7 +58,7 @@ struct Made {
 }
 
 impl Salted {
-    /// Returns a value that keeps the last result.
+    /// Returns a `Salted` that keeps the last salted password.
     pub fn kept() -> Self {
         Self(Some(Arc::default()))
     }
@@ -79,7 +80,7 @@ impl Salted {
     }
 }
 
-/// Prints nothing of the result.
+/// Prints nothing of the salted password.
 impl Debug for Salted {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("Salted")
@@ -104,13 +105,12 @@ impl Exchange {
         Self { password, bare: format!("n={user},r={nonce}"), nonce }
     }
 
-    /// Returns the first message.
     pub(crate) fn first(&self) -> String {
         format!("{HEADER}{}", self.bare)
     }
 
-    /// Answers the challenge, with the kept result if it fits. `None` if the challenge does not contain our nonce, or
-    /// requests more than 100 000 rounds.
+    /// Answers the challenge. Uses the kept salted password if it belongs to this challenge. `None` if the challenge
+    /// does not contain our nonce, or requests more than 100 000 rounds.
     pub(crate) fn answer(&self, challenge: &[u8], kept: &Salted) -> Option<Answer> {
         let challenge = str::from_utf8(challenge).ok()?;
         let mut parts = challenge.split(',');

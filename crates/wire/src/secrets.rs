@@ -16,7 +16,7 @@ const MASK: &[u8] = b"****";
 
 static SECRETS: Mutex<Vec<Vec<u8>>> = Mutex::new(Vec::new());
 
-/// Adds a password. From now on, looptax masks it wherever it repeats a peer's text. A password of fewer than three
+/// Adds a password. From now on, looptax masks the password in each text of a peer. A password of fewer than three
 /// bytes is not masked.
 pub fn keep_out_of_words(secret: &Secret) {
     let secret = secret.reveal().as_bytes();

@@ -11,7 +11,8 @@ pub const SIZED: &str = "page";
 /// Page that receives a body, and prints the body's number of bytes.
 pub const UPLOAD: &str = "upload";
 
-/// Page that returns how many requests for the three pages above were received; only on looptax's own HTTP server.
+/// Page that returns how many requests for [`HELLO`], [`SIZED`] and [`UPLOAD`] were received; only on looptax's own
+/// HTTP server.
 pub const COUNT: &str = "count";
 
 /// The parameter of [`SIZED`], as in `bytes=1000`.

@@ -20,7 +20,6 @@ pub use values::{Bound, Values};
 pub struct Transaction {
     /// Random numbers that are drawn when the request starts; a [`Value`] refers to a number by its position.
     pub draws: Vec<Draw>,
-    /// The request's statements, in order.
     pub steps: Vec<Step>,
 }
 

@@ -1,4 +1,4 @@
-//! Turns settings into connections: for each application in the table, selects the settings that it reads.
+//! Turns settings into connections: for each application in the table, selects the settings that the application reads.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
@@ -22,13 +22,13 @@ use crate::Takes;
 pub(super) const MOST_CONNECTIONS: usize = 32;
 
 /// Returns the maximum number of connections that looptax reads from a file of this application. The limit is higher
-/// for a proxy, because looptax does not log in to the servers behind a proxy. A line that looptax does not read stays
-/// unchanged. After a change to the other lines, this line would name an address at which no server listens any more.
+/// for a proxy, because looptax does not log in to the servers behind a proxy. A line beyond the limit would keep its
+/// old address when the other lines change, and no server would listen at this address any more.
 pub(super) const fn most_connections(app: &App) -> usize {
     if app.format.proxy().is_some() { MOST_SETTINGS } else { MOST_CONNECTIONS }
 }
 
-/// The beginning of the reason for a connection of an unknown application.
+/// The beginning of the text about a connection whose application looptax does not know.
 const BY_KEYS: &str = "found by the keys in the file; looptax does not know the application, and changes the file \
     only with --as";
 const BY_CALL: &str = "found by the call of a driver; looptax does not change such calls";
@@ -130,15 +130,16 @@ fn conditions(app: &App, anchor: &Setting, all: &[Setting], source: &Source<'_>)
     set.collect()
 }
 
-/// Returns the name of a list of settings as the database's setting, for a list that does not name a database. `None`
-/// for the name `*`, which means any database.
+/// If a list of settings does not set the database, the list's name is the database's name. Returns this name as a
+/// setting; `None` for the name `*`, which means any database.
 fn named_database(list: &Setting) -> Option<Setting> {
     let name = list.path.last().filter(|it| *it != "*")?;
     let (item, key, literal) = (String::new(), 0..0, 0..0);
     Some(Setting { value: Value::Text(name.clone()), item, key, literal, ..list.clone() })
 }
 
-/// Groups the settings into connections by the texts that the wildcards of the patterns match.
+/// Groups the settings into connections. In the settings of a connection, the wildcards of the patterns match the same
+/// texts.
 fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role, usize>> {
     let mut groups: BTreeMap<Vec<String>, BTreeMap<Role, usize>> = BTreeMap::new();
     for role in Role::ALL {
@@ -157,8 +158,8 @@ fn groups_of(app: &App, all: &[Setting]) -> BTreeMap<Vec<String>, BTreeMap<Role,
             }
         }
     }
-    // A pattern with fewer wildcards than other patterns captures fewer texts. A setting of such a pattern belongs to
-    // every connection whose captured texts begin with these texts.
+    // A pattern with fewer wildcards captures fewer texts. Its setting belongs to every connection whose captured texts
+    // begin with the pattern's captured texts.
     let shared = groups.clone();
     for (captures, roles) in &mut groups {
         let outer = (0..captures.len()).rev().filter_map(|it| shared.get(&captures[..it]));
@@ -351,12 +352,13 @@ fn found_of(kind: &'static str, readers: Vec<Bound>, source: &Source<'_>, signs:
             (it, lookup)
         })
         .collect();
-    // If the form of the URL was tested with only some of the readers, the URL belongs to one of these readers.
+    // If looptax tested the URL's form with some of the applications and not with others, the URL belongs to one of the
+    // tested applications.
     if read.iter().any(|it| !it.1.is_untried) {
         read.retain(|it| !it.1.is_untried);
     }
     let (readers, lookups): (Vec<Bound>, Vec<Lookup>) = read.into_iter().unzip();
-    // If the readers use different transports, looptax takes the server from the reader that uses TCP.
+    // If the applications use different transports, looptax takes the server from an application that uses TCP.
     let first = lookups.iter().position(|it| it.takes == Some(Takes::Tcp)).unwrap_or(0);
     let differs = lookups.iter().any(|it| it.takes != lookups[first].takes);
     let titles = titles_of(readers.iter().map(|it| it.app));

@@ -66,9 +66,8 @@ fn without_comment(line: &str) -> &str {
 
 struct Walk {
     is_program: bool,
-    /// The open blocks: the names of each, and whether it is a branch.
+    /// The open blocks: for each block its names, and whether the block is a branch.
     open: Vec<(Vec<String>, bool)>,
-    /// The number of blocks without a name so far.
     n_unnamed: usize,
     /// The head of a block whose brace is on a later line, and the number of settings read before this head.
     waiting: Option<(String, usize)>,

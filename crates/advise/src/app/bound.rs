@@ -12,7 +12,7 @@ use super::table::{App, Role};
 pub(crate) struct Bound {
     pub(crate) app: &'static App,
     pub(crate) roles: BTreeMap<Role, Setting>,
-    /// The values of the settings whose value is a variable, if the environment is known.
+    /// For each setting that is a variable, the value of the variable, if the environment is known.
     pub(crate) resolved: BTreeMap<Role, String>,
     pub(crate) is_environment: bool,
     /// The unit or container that provides the environment, if the settings are variables of a unit or container.

@@ -1,4 +1,4 @@
-//! The lines to write. For each changed setting, shows its text before and after the change, without the password.
+//! The lines to write: the text of each changed setting before and after the change, without the password.
 
 use std::collections::BTreeSet;
 use std::ptr;
@@ -54,8 +54,8 @@ fn planned<'a>(bound: &'a Bound, fields: &Fields) -> Vec<Planned<'a>> {
     planned
 }
 
-/// Adds an edit. If the edit adds a setting after another setting on the same line, and an earlier edit replaces the
-/// other setting, the two edits become one.
+/// Adds the edit `more`. If `more` adds a setting to the line of a setting that an earlier edit replaces, the two edits
+/// become one.
 fn put_beside<'a>(planned: &mut Vec<Planned<'a>>, more: Planned<'a>) {
     if let Writing::Beside(anchor, text) = &more.writing
         && let Joins::With(between) = anchor.joins
@@ -306,7 +306,6 @@ fn with_socket(old: &str, fields: &Fields) -> Option<String> {
     Unspoken::with_host(old, &value_of("«socket|url»", fields))
 }
 
-/// The names of the parameters in a URL's query.
 fn query_names(url: &str) -> BTreeSet<String> {
     Query::from_text(url).pairs().map(|it| it.name()).collect()
 }
@@ -459,7 +458,7 @@ fn names_several(setting: &Setting) -> bool {
     matches!(&setting.value, Value::Text(text) if !text.contains('/') && text.trim().contains([',', ' ']))
 }
 
-/// Whether a setting of this name belongs at the same level as the anchor.
+/// Whether a setting of this name belongs at the same level as the setting `anchor`.
 fn is_beside(pattern: &str, anchor: &Setting) -> bool {
     let parts: Vec<&str> = pattern.split('/').collect();
     let (Some((_, parents)), Some((_, own))) = (parts.split_last(), anchor.path.split_last()) else {

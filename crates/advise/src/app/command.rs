@@ -52,7 +52,7 @@ fn head_of(line: &str) -> Option<usize> {
     name.chars().all(is_name).then_some(name.len() + 1)
 }
 
-/// The places of the words of a line, without their quotes.
+/// The byte ranges of a line's words, without their quotes.
 fn words(line: &str, from: usize) -> Vec<Range<usize>> {
     let mut found = Vec::new();
     let mut at = from;

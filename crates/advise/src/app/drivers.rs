@@ -25,8 +25,8 @@ const SQLITE: [&str; 6] =
 /// A number larger than the number of arguments of any call.
 const APART: usize = 8_192;
 
-/// The words of each call's name, in lower case. If a part of the name contains a `*`, only the longest word of this
-/// part is used. The flag is then true: the word may be inside another word.
+/// The words of each call's name, in lower case, each with a flag. From a part of the name with a `*`, only the longest
+/// word is used, and the word's flag is true: in the program, the word may be inside a longer word.
 static CALLS: LazyLock<HashSet<Vec<(String, bool)>>> = LazyLock::new(|| {
     let word = |part: &str| {
         let longest = words(part).max_by_key(|it| it.len()).unwrap_or_default();

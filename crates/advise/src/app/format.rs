@@ -9,7 +9,7 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
     };
     let name = path.rsplit('/').next().unwrap_or_default().to_lowercase();
     let end = name.rsplit('.').next().unwrap_or_default();
-    // These endings are added to the name of the original file.
+    // Endings that are added to the name of an original file, as in `.env.example`.
     let name = ["example", "sample", "dist", "bak", "orig", "old", "default", "local", "tpl", "j2"]
         .iter()
         .find(|it| **it == end)
@@ -28,8 +28,8 @@ pub(super) fn format_of(path: Option<&str>, text: &str) -> Format {
         _ if ["/cron.", "/crontabs/", "/logrotate.d/"].iter().any(|it| path.contains(it)) => return Format::Shell,
         _ => {}
     }
-    // The whole name of a file may be `py`, for example if the file is the configuration of a website. Such a file has
-    // no ending, and is not a program.
+    // A file's whole name may be `py`, for example the name of a website's configuration. This name has no ending, and
+    // the file is not a program.
     match name.rsplit_once('.').map_or("", |it| it.1) {
         "php" | "php5" | "inc" | "phtml" | "module" if text.contains("<?") => Format::Php,
         "pl" | "pm" | "cgi" | "psgi" => Format::Perl,

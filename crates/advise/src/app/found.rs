@@ -25,7 +25,6 @@ pub struct Reading {
     pub found: Vec<Found>,
     /// Lines that name `SQLite`. `SQLite` has no server, so there is nothing to switch.
     pub sqlite: Vec<usize>,
-    /// The parts that looptax could not read.
     pub problems: Vec<Problem>,
     /// If nothing was found: each application with the settings that looptax looked for.
     pub looked_for: Vec<String>,
@@ -42,12 +41,12 @@ pub enum Credentials {
 
 #[derive(Debug)]
 pub struct Found {
-    /// The applications to which the connection may belong: `WordPress`. There are several if the file does not show
-    /// which of them it is.
+    /// The applications to which the connection may belong: `WordPress`. There are several titles if the file does not
+    /// show the application.
     pub titles: Vec<String>,
-    /// The name of the connection in its file: `default`; empty if the file has only one.
+    /// The name of the connection in its file: `default`; empty if the file has only one connection.
     pub label: String,
-    /// The word for the kind of the server.
+    /// The kind of the server as one word, such as `mysql`; `unknown` if it is not known.
     pub kind: &'static str,
     /// The address of the server, with the user; `None` if the server is not known, or if looptax does not speak its
     /// protocol. The address has a socket if the connection already uses the socket.
@@ -61,8 +60,8 @@ pub struct Found {
     pub takes: Option<Takes>,
     pub why: String,
     /// Whether the connection fails, or does not reach the socket in its settings; `why` has the reason. For example,
-    /// the host is a path, or the setting gives the socket's file instead of its folder. If this is true, `address`
-    /// contains the socket in the settings.
+    /// the host is a path, or the setting gives the socket's file instead of its folder. If `fails` is true, `address`
+    /// contains the socket from the settings.
     pub fails: bool,
     pub credentials: Credentials,
     /// The service whose environment contains the connection, if the services of a Compose file are read separately.
@@ -77,7 +76,7 @@ pub struct Found {
     /// with these names.
     pub may_be: Vec<String>,
     /// The only application in `may_be` that the container's image, command and dependencies do not contradict; `None`
-    /// unless exactly one application remains.
+    /// if no application or several applications remain.
     pub sole_reader: Option<String>,
     /// The largest number of connections that a process opens, if a setting gives it.
     pub pool: Option<Pool>,
@@ -85,11 +84,11 @@ pub struct Found {
     pub taken: Vec<String>,
     /// The values of those settings that come from a Secret.
     pub(super) secrets: Vec<String>,
-    /// The line and the byte at which the container of the settings begins, if the file gives the container no unique
+    /// The line and the byte at which the settings' container begins; `None` if the file gives the container a unique
     /// name.
     pub(super) at_container: Option<(usize, usize)>,
     pub(super) bound: Vec<Bound>,
-    /// The signs that are present and on which the table's advice for this connection depends.
+    /// The present signs, of those on which the table's advice for this connection depends.
     pub(super) signs: BTreeSet<&'static str>,
 }
 
@@ -100,7 +99,6 @@ impl Found {
         self.bound.iter().any(|it| it.app.format.proxy().is_some())
     }
 
-    /// Whether the kind of the server is known.
     pub fn has_known_kind(&self) -> bool {
         self.kind != UNKNOWN_KIND
     }
@@ -140,8 +138,9 @@ impl Found {
         !self.bound.is_empty() && self.bound.iter().all(|it| it.app.side != Side::Client)
     }
 
-    /// The changes that move the connection to the socket, one for each application to which it may belong. `fields`
-    /// describes the socket; the password in `fields` is the text that is shown in place of the real password.
+    /// The changes that move the connection to the socket, one change for each application to which the connection may
+    /// belong. `fields` describes the socket; the password in `fields` is the text that is shown in place of the real
+    /// password.
     pub fn changes(&self, fields: &Fields) -> Vec<Change> {
         let words = |it: &Words| it.are_general() || it.hold(|sign| self.signs.contains(sign));
         let change = |bound: &Bound| {
@@ -209,8 +208,8 @@ impl Found {
                 };
                 let names = names.join(", ");
                 format!(
-                    "{names} from {from}: looptax leaves these unchanged; the container's own environment takes \
-                     precedence{podman}"
+                    "{names} from {from}: looptax leaves them unchanged there; a new value goes into the container's own \
+                     environment, which takes precedence{podman}"
                 )
             }
         })

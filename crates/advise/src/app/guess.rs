@@ -137,7 +137,7 @@ fn with_parts(settings: &[Setting]) -> Vec<Setting> {
 /// Settings sorted by their meaning; the numbers are indexes into the list of all settings.
 struct Sorted<'a> {
     urls: Vec<(Option<Kind>, usize)>,
-    /// For each setting that lists Redis servers: the index of its first address, and the names of the list.
+    /// For each setting that lists Redis servers: the index of its first address, and the path of the list.
     lists: Vec<(usize, &'a [String])>,
     groups: Groups,
 }
@@ -321,7 +321,7 @@ fn add_following(roles: &mut BTreeMap<Role, usize>, path: &[String], all: &[Sett
 /// Whether the group is a connection. A connection has a host or a socket. It also has either a word that shows a
 /// database, or both a login and a database.
 fn is_connection(parents: &[String], prefix: &str, roles: &BTreeMap<Role, usize>, all: &[Setting]) -> bool {
-    // In a section with one of these names, the address is the one at which the MySQL server itself listens.
+    // In a section with one of these names, the address is that at which the MySQL server itself listens.
     if parents.iter().any(|it| matches!(&**it, "mysqld" | "mysqld_safe" | "mariadbd" | "mariadb")) {
         return false;
     }

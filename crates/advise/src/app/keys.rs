@@ -57,8 +57,8 @@ const ROLES: [(&str, Role); 43] = [
     ("name", Role::Database),
 ];
 
-/// Returns the role and the prefix according to the last word of a setting's name; `None` if it is not a setting of a
-/// connection.
+/// Returns the role and the prefix according to the last word of a setting's name; `None` if the setting does not
+/// belong to a connection.
 pub(super) fn key_of(name: &str) -> Option<Key> {
     let name = snake(name);
     // `redis_host1` and `redis_port1` are settings of the same connection.
@@ -73,8 +73,8 @@ pub(super) fn key_of(name: &str) -> Option<Key> {
     Some(Key { role: *role, prefix: prefix.to_owned() })
 }
 
-/// Another prefix that the name of a database may share with its neighbours: `db` of `dbname`, besides the empty
-/// prefix.
+/// The second prefix that a setting with a database's name may share with its neighbours: for `dbname`, `db` besides
+/// the empty prefix.
 pub(super) fn prefix_of_database(name: &str, prefix: &str) -> Option<String> {
     let name = snake(name);
     let ends =

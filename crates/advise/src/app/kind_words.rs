@@ -16,7 +16,7 @@ pub(super) fn snake(name: &str) -> String {
     new.trim_matches('_').to_owned()
 }
 
-/// The kind of server that a word in a name, or in a value like `mysqli` or `PostgreSQL`, means.
+/// The kind of server that a text means: the name of a setting, or a value like `mysqli` or `PostgreSQL`.
 pub(in crate::app) fn kind_in(name: &str) -> Option<Kind> {
     let lower = name.to_lowercase();
     let by_words = || snake(name).split(['_', '/']).find_map(kind_of_word);

@@ -11,8 +11,8 @@ use super::setting::{Setting, Value};
 use super::table::Role;
 use super::url;
 
-/// Returns the kind of server according to the name of a driver. The driver is named in PDO's `mysql:host=…;dbname=…`,
-/// which PHP passes on unchanged, or in Perl's `dbi:mysql:host=…;database=…`.
+/// Returns the kind of server by the name of the driver in a DSN: PDO's `mysql:host=…;dbname=…`, which PHP passes on
+/// unchanged, or Perl's `dbi:mysql:host=…;database=…`.
 pub(super) fn driver_of(text: &str) -> Option<Kind> {
     let is_dbi = text.get(..4).is_some_and(|it| it.eq_ignore_ascii_case("dbi:"));
     let text = if is_dbi { &text[4..] } else { text };

@@ -49,7 +49,7 @@ pub(super) fn connect_info(setting: &Setting) -> Vec<Setting> {
     parts.collect()
 }
 
-/// The byte of `whole` at which a part of it begins.
+/// The byte of `whole` at which `part` begins; `part` is a slice of `whole`.
 fn offset(whole: &str, part: &str) -> usize {
     part.as_ptr().addr().saturating_sub(whole.as_ptr().addr())
 }

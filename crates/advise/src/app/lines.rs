@@ -129,7 +129,7 @@ fn continued(line: Setting, section: &[String], kind: Lines) -> Setting {
     Setting { path: path.collect(), ..line }
 }
 
-/// The texts of a TOML list, each with its variables replaced: `servers = ["${MONGO_URL}"]`.
+/// Returns the texts of a TOML list, with the variables in each text replaced: `servers = ["${MONGO_URL}"]`.
 fn listed(setting: &Setting, first: usize) -> Vec<Setting> {
     let expand = |it: Setting| match it.value {
         Value::Text(text) => Setting { value: expanded(text, Lines::Ini), ..it },
@@ -199,8 +199,8 @@ fn section_of(line: &str, kind: Lines) -> Option<&str> {
     inside.split_once(']').map(|(name, _)| name.trim())
 }
 
-/// Reads the setting in a line. `at` is the number of the line, counted from 1, and the byte of the text at which the
-/// line begins.
+/// Reads the setting in a line. `at` has two numbers: that of the line, counted from 1, and that of the byte at which
+/// the line begins.
 fn setting(line: &str, at: [usize; 2], section: &[String], kind: Lines) -> Option<Setting> {
     let [number, line_start] = at;
     let start = line.len() - line.trim_start().len();

@@ -14,7 +14,8 @@ const MOST_SERVERS: usize = 32;
 /// person changes one of these servers, the others stay.
 pub(super) const OF_SEVERAL: Joins = Joins::With(",");
 
-/// The parts of a value that is a list of settings, as settings below it. Parts with escapes or quotes are left out.
+/// Splits a value that is a list of settings: each part becomes a setting whose path begins with the path of the list.
+/// Parts with escapes or quotes are left out.
 pub(crate) fn parts(setting: &Setting) -> Vec<Setting> {
     let Value::Text(value) = &setting.value else {
         return Vec::new();

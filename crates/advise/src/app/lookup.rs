@@ -68,7 +68,7 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
             let login = (text(Role::User), text(Role::Password));
             return look_up_url(bound.app, &it, login, text(Role::Socket));
         }
-        Some(Err(why)) => return Lookup::unknown(format!("its target is {why}")),
+        Some(Err(why)) => return Lookup::unknown(format!("the server's address is {why}")),
         _ => {}
     }
     let mut values: BTreeMap<Role, String> = BTreeMap::new();
@@ -77,7 +77,7 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
             Some(Ok(text)) => {
                 values.insert(role, text);
             }
-            Some(Err(why)) => return Lookup::unknown(format!("its target is {why}")),
+            Some(Err(why)) => return Lookup::unknown(format!("the server's address is {why}")),
             None => {}
         }
     }
@@ -115,8 +115,8 @@ fn look_up_place(bound: &Bound, source: &Source<'_>) -> Lookup {
     }
 }
 
-/// For a guessed application without a setting for the host: the name of its setting for the socket, if the usual
-/// drivers use a different name.
+/// For a guessed application without a host setting: the name of its socket setting, if the usual drivers use a
+/// different name.
 fn unproved_socket(bound: &Bound) -> Option<&str> {
     let socket = bound.roles.get(&Role::Socket)?;
     let name = socket.path.last()?;
@@ -231,8 +231,8 @@ fn address(
         host: place.host,
         port: place.port,
         user: or_none(Role::User),
-        // For SQL servers, an empty password in the file is a known password. For other kinds of server, it means that
-        // there is no password.
+        // For SQL servers, an empty password in the file is a known password. For other kinds of server, an empty
+        // password means no password.
         password: password.and_then(Result::ok).filter(|it| !it.is_empty() || has_accounts(app)).map(Secret::new),
         database: or_none(Role::Database),
         socket: place.socket,
@@ -252,13 +252,13 @@ fn credentials(
     password: Option<Result<String, String>>,
 ) -> Credentials {
     let needs = has_accounts(app);
-    let unknown = |what: &str, why: &str| Credentials::Unknown(format!("its {what} is {why}"));
+    let unknown = |what: &str, why: &str| Credentials::Unknown(format!("the {what} is {why}"));
     match (user, password) {
         (Some(Err(why)), _) => unknown("user", &why),
         (_, Some(Err(why))) => unknown("password", &why),
-        (None, _) if needs => unknown("user", "not in it"),
-        (Some(Ok(user)), _) if needs && user.is_empty() => unknown("user", "not in it"),
-        (_, None) if needs => unknown("password", "not in it"),
+        (None, _) if needs => unknown("user", "not in the settings"),
+        (Some(Ok(user)), _) if needs && user.is_empty() => unknown("user", "not in the settings"),
+        (_, None) if needs => unknown("password", "not in the settings"),
         _ => Credentials::Known,
     }
 }

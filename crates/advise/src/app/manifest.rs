@@ -1,7 +1,7 @@
 //! The direct dependencies of a project. They show which application uses a common name like `DATABASE_URL`.
 //!
-//! Files that also list the dependencies of libraries (`composer.lock`, `poetry.lock`) do not show the application. A
-//! program with an ORM also depends on the driver, but only indirectly, and does not pass its URL to that driver.
+//! looptax does not read files that also list indirect dependencies (`composer.lock`, `poetry.lock`): a program with an
+//! ORM depends on the driver indirectly, but does not pass its URL to the driver.
 
 use serde_json::Value;
 
@@ -88,8 +88,8 @@ fn of_ruby_or_elixir(line: &str) -> Option<String> {
     Some(name.split(['"', '\'', ',', ' ']).next()?.to_owned())
 }
 
-/// Returns `github.com/jackc/pgx` for `github.com/jackc/pgx/v5 v5.5.0`. The file marks modules that only another
-/// library needs; `None` for these.
+/// Returns `github.com/jackc/pgx` for `github.com/jackc/pgx/v5 v5.5.0`. `None` for a module that only another library
+/// needs: the file marks such a module with `// indirect`.
 fn of_go(line: &str) -> Option<String> {
     let line = line.trim_start().trim_start_matches("require ");
     let name = line.split_once(" v").filter(|_| !line.contains("// indirect"))?.0.trim();

@@ -11,7 +11,7 @@ use crate::Takes;
 /// The beginning of the name of `PostgreSQL`'s socket in its folder; the port follows.
 const POSTGRES_FILE: &str = ".s.PGSQL.";
 
-/// The texts of the settings that give the server.
+/// The texts of the settings that give the server's address.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Written<'a> {
     pub(crate) host: Option<&'a str>,
@@ -84,10 +84,11 @@ pub(crate) fn place(app: &App, written: &Written<'_>) -> Result<Place, String> {
         return Ok(Place { host, port: port_or_usual, socket, takes: Takes::Tcp, why, fails: true });
     }
     let (takes, why) = match (host_socket, own_setting, scheme.as_deref()) {
-        (None, _, Some("tcp")) if app.kind == Kind::Mysql => (Takes::Tcp, "its protocol is tcp".to_owned()),
+        (None, _, Some("tcp")) if app.kind == Kind::Mysql => (Takes::Tcp, "the protocol is tcp".to_owned()),
         (None, _, Some("socket")) if app.kind == Kind::Mysql && !is_local => {
             return Err(format!(
-                "the protocol is `socket`, but the host is `{text}`: programs differ in how they read this"
+                "the protocol is `socket`, but the host is `{text}`: programs differ in which of these two settings \
+                 they use"
             ));
         }
         (Some(_), ..) if !is_local && host.is_some() => (
@@ -142,8 +143,8 @@ fn by_address(address: &str, port: u16) -> Place {
     }
 }
 
-/// Returns the reason if looptax cannot determine the server because drivers disagree about the spelling of the
-/// settings.
+/// Returns the reason if looptax cannot determine the server because drivers disagree about the meaning of the settings
+/// as written.
 fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, port: &str) -> Option<String> {
     if !is_store(app) || app.format.proxy().is_some() {
         return None;
@@ -154,7 +155,7 @@ fn unproved(app: &App, written: &Written<'_>, text: &str, split: &Split<'_>, por
     if is_usual && app.localhost.is_some_and(|it| it != Takes::Tcp) {
         return not_tried(format!("the host `{}` (localhost in capitals)", split.host));
     }
-    // All other spellings were tested with WordPress.
+    // With WordPress' form of the host, all other spellings were tested.
     if app.host_is.contains(&HostForm::PortColon) {
         return None;
     }
@@ -273,8 +274,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     Ok(first)
 }
 
-/// The result for a path that the application does not accept as a host: the connection fails, or does not use the
-/// path.
+/// Handles a path that the application does not accept as a host: the connection fails, or does not use the path.
 fn failing(app: &App, split: &Split<'_>, text: &str, port: u16) -> Option<Place> {
     let is_postgres = app.kind == Kind::Postgres;
     let file = split.socket.filter(|_| is_postgres && app.writes_folder()).and_then(folder_of);
@@ -326,7 +326,7 @@ pub(crate) fn wants_folder(path: &str, port: u16) -> String {
     format!("`{path}` is the socket's file, but the driver needs the folder: it looks for {path}/{POSTGRES_FILE}{port}")
 }
 
-/// Returns the reason if the driver does not use a path as host when this port is set.
+/// Returns the reason if the driver does not use a path as the host together with this port.
 fn wrong_port(app: &App, text: &str, port: Option<u16>) -> Option<String> {
     let is_port_wrong = match app.path_port {
         PathPort::Any => false,
@@ -342,7 +342,7 @@ fn wrong_port(app: &App, text: &str, port: Option<u16>) -> Option<String> {
 fn by_host(app: &App, host: Option<&str>) -> Option<(Takes, String)> {
     Some(match host {
         None => match app.nowhere? {
-            Takes::Unix => (Takes::Unix, "no host means the usual socket".to_owned()),
+            Takes::Unix => (Takes::Unix, "without a host, the usual socket is used".to_owned()),
             takes => (takes, "no host is given".to_owned()),
         },
         Some("localhost") => by_localhost(app),
@@ -355,7 +355,7 @@ pub(crate) fn by_localhost(app: &App) -> (Takes, String) {
         Takes::Unix => {
             (Takes::Unix, "this application connects to the default socket if the host is localhost".to_owned())
         }
-        takes => (takes, format!("localhost means {} here", takes.words())),
+        takes => (takes, format!("for this application, localhost means {}", takes.words())),
     }
 }
 
@@ -370,7 +370,8 @@ struct Split<'a> {
     socket: Option<&'a str>,
 }
 
-/// Splits a path. A program that splits host and port at the last colon also splits `PostgreSQL`'s folder there.
+/// Reads a path as a socket. If the application reads a port after the last colon of `PostgreSQL`'s folder, splits off
+/// the port.
 fn of_path<'a>(app: &App, text: &'a str) -> Split<'a> {
     let takes_port = app.kind == Kind::Postgres && app.host_is.contains(&HostForm::Port);
     let with_port = text.rsplit_once(':').filter(|(_, port)| takes_port && port.parse::<u16>().is_ok());

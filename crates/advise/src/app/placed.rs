@@ -1,6 +1,6 @@
 //! Assigns each connection of a file to its container.
 //!
-//! The module `inside` reads the containers, and knows no connections. Called by `read` and `compose`.
+//! The module `inside` reads the containers, without knowledge of the connections. Called by `read` and `compose`.
 
 use std::collections::BTreeSet;
 

@@ -31,7 +31,8 @@ const WITHIN_POOL: [&str; 3] = ["max", "maxsize", "size"];
 /// In Prisma, the size of the pool is in the query of the URL.
 const OF_URL: &str = "connection_limit=";
 /// Words for kinds of store. Outside a block, a pool setting whose name contains one of these words belongs only to
-/// connections of that kind. A pool setting whose name contains none of them belongs only to other connections.
+/// connections of the kind that the word means. A pool setting whose name contains none of these words belongs only to
+/// connections of other kinds.
 const STORES: [&str; 6] = ["redis", "valkey", "memcache", "mongo", "amqp", "thread"];
 /// Maximum size of a pool. A setting with a larger number means something else.
 const MOST: u32 = 100_000;

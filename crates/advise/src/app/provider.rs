@@ -38,8 +38,8 @@ pub fn assigned(text: &str, provider: Provider) -> Vec<Assigned> {
 }
 
 /// Changes variables where the text sets them. A variable that the text does not set is added below the first variable
-/// of `near` that the text sets. `None` if a variable is set twice, depends on others, or has a value that cannot be
-/// written at that place.
+/// of `near` that the text sets. `None` if a variable is set twice, depends on other variables, or has a value that
+/// cannot be written at its place.
 pub fn assign(text: &str, provider: Provider, wanted: &[Variable], near: &[String]) -> Option<Vec<Rewrite>> {
     let settings = settings(text, provider);
     let mut found = Vec::new();

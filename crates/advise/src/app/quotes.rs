@@ -25,7 +25,7 @@ pub(crate) enum Quotes {
 pub(crate) enum Bare {
     Line,
     Ini,
-    /// A blank ends the value; quotes have a meaning.
+    /// A blank ends the value, and quotes have a special meaning.
     Word,
     /// The value is a part of another value.
     Part,

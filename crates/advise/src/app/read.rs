@@ -1,4 +1,5 @@
-//! Reads a whole file or environment: finds the applications to which it may belong, and their connections.
+//! Reads a whole file or environment: finds the applications to which the file or environment may belong, and their
+//! connections.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ptr;
@@ -79,7 +80,7 @@ pub fn variables(dotenv: &[u8]) -> BTreeMap<String, String> {
     pairs.collect()
 }
 
-/// The shortest part of a name that selects applications.
+/// Lowest number of letters in a part of a name that selects applications.
 const SHORTEST_PART: usize = 3;
 
 /// Some of the names that `--as` accepts: the first words of the names in the table.
@@ -152,8 +153,8 @@ pub fn read(source: &Source<'_>) -> Reading {
     read_for(source, &candidates(source), true)
 }
 
-/// Reads the source as the file of each of these applications. If `guesses` is set, then searches for further
-/// connections by the names of settings.
+/// Reads the source as the file of each of these applications. If `guesses` is set, also searches for connections by
+/// the names of settings.
 fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> Reading {
     let mut reading = Reading::default();
     let text = String::from_utf8_lossy(&source.bytes[..source.bytes.len().min(MOST_BYTES)]);
@@ -169,7 +170,7 @@ fn read_for(source: &Source<'_>, candidates: &[&'static App], guesses: bool) -> 
         if own.len() == most {
             reading.problems.push(Problem {
                 line: None,
-                what: format!("looptax follows at most {most} connections of {}", app.title),
+                what: format!("looptax reads at most {most} connections of {} from a file", app.title),
             });
         }
         bound.extend(own);
@@ -289,7 +290,7 @@ fn carried(candidates: &[&'static App], texts: &BTreeMap<u8, Read>, source: &Sou
 }
 
 /// The applications to which the file may belong: by its whole path, or else by its name, since a copy of the file may
-/// be anywhere. If the path shows only the extension, the content is considered, too.
+/// be anywhere. If only the extension matches, the content is considered, too.
 fn candidates(source: &Source<'_>) -> Vec<&'static App> {
     let Some(path) = source.path else {
         let signs = Signs::of(source);

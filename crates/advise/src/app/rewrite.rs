@@ -28,7 +28,8 @@ pub struct Moves {
     pub here: Vec<Rewrite>,
     /// The new values of environment variables. They may contain a password.
     pub variables: Vec<Variable>,
-    /// Variables for the container's own environment, which override those that the container takes from elsewhere.
+    /// Variables for the container's own environment. They override the variables that the container takes from
+    /// elsewhere.
     pub own: Vec<Variable>,
 }
 
@@ -59,7 +60,6 @@ pub fn rewritten(text: &str, rewrites: &[Rewrite]) -> Option<String> {
     Some(new)
 }
 
-/// Replaces a setting by new text.
 pub(super) fn replaced(setting: &Setting, item: String) -> Rewrite {
     Rewrite { at: setting.place(), text: item }
 }

@@ -7,10 +7,10 @@ use super::table::App;
 /// The texts with which signs are compared.
 #[derive(Debug)]
 pub(super) struct Signs {
-    /// The names of the signs that are present. Each setting is a `key:NAME`, in every form in which a file can set
-    /// variables. Each file in the folder is a `beside:FILE`, and a file that contains a text is a `beside:FILE:TEXT`.
-    /// A dependency is a `library:NAME`, the program is the `program:NAME`, and each variable of the process is a
-    /// `variable:NAME`.
+    /// The signs that are present: `key:NAME` for each setting, in every form in which a file can set variables;
+    /// `beside:FILE` for each file in the folder, and `beside:FILE:TEXT` for a file that contains a text;
+    /// `library:NAME` for a dependency, `program:NAME` for the program, and `variable:NAME` for each variable of the
+    /// process.
     names: Vec<String>,
     /// The text in which signs `text:…` are searched.
     text: String,

@@ -7,7 +7,6 @@ use super::code::Included;
 /// Maximum size of a file that is read, in bytes. Configuration that people write has a few kilobytes.
 pub(super) const MOST_BYTES: usize = 1 << 20;
 
-/// A file or an environment that is read.
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     /// The path of the file; `None` for the environment of a process, given as lines `NAME=value`.

@@ -151,7 +151,7 @@ pub(crate) enum SocketRule {
 pub(crate) enum PathPort {
     #[default]
     Any,
-    /// 0, and the file has to contain it.
+    /// The file has to set the port to 0.
     Zero,
     ZeroOrNone,
 }
@@ -305,13 +305,13 @@ pub(crate) struct App {
     /// `library:NAME`, `program:NAME` and so on.
     #[serde(default)]
     pub(crate) signs: Vec<String>,
-    /// Whether the file belongs to a client or to a server.
     #[serde(default)]
     pub(crate) side: Side,
     /// A character that has a special meaning in the application's files unless it is doubled: `%` in Symfony's
     /// containers and in Python's `configparser`.
     pub(crate) doubled: Option<char>,
-    /// Settings that override all others of a connection. If one of them is present, looptax does not know the server.
+    /// Settings that override all other settings of a connection. If one of them is present, looptax does not know the
+    /// server.
     #[serde(default)]
     pub(crate) over: Vec<String>,
     /// The file belongs to another application if none of these signs is present.

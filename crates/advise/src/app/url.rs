@@ -100,7 +100,7 @@ pub(crate) fn parse(text: &str) -> Option<Parsed> {
         find_login(&mut address, query);
     }
     if address.protocol == Protocol::Postgres {
-        // These are libpq's names, and Rails' name for the user.
+        // `user` and `password` are libpq's names; `username` is Rails' name for the user.
         address.user = address.user.take().or_else(|| query.value(&["user", "username"]));
         address.password = address.password.take().or_else(|| query.value(&["password"]).map(Secret::new));
     }

@@ -1,7 +1,7 @@
 //! The form in which a URL names its server, and whether that form was tested with the application's driver.
 //!
-//! For each application, the table has the form of URL that a change writes. This form was tested, so it shows what the
-//! driver reads; `url_is` lists more forms. Every driver reads a plain host. If a URL has any other form (a key of
+//! For each application, the table has the form of URL that a change writes. This form was tested, so the driver is
+//! known to read it; `url_is` lists more forms. Every driver reads a plain host. If a URL has any other form (a key of
 //! another driver, a list, a second host), looptax cannot determine the server.
 
 use std::net::Ipv6Addr;
@@ -167,7 +167,7 @@ impl Form {
         };
         let family = if is_socket_scheme(scheme) { scheme } else { "" };
         let pairs = Query::from_text(text).pairs().filter(|it| PLACE_NAMES.contains(&&*it.name()));
-        // A name with an empty value is a different form.
+        // A key with an empty value counts as another key.
         let key = |name: String, is_empty| if is_empty { format!("{name}=") } else { name };
         let mut keys: Vec<String> = pairs.map(|it| key(it.name(), it.value().is_empty())).collect();
         keys.sort();

@@ -70,11 +70,11 @@ pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol)
 fn hidden(socket: &str) -> &'static str {
     if is_temporary(socket) {
         "a service with PrivateTmp=true has its own /tmp: configure the server to make its socket below /run \
-         (RuntimeDirectory= of its unit), which the server and the client both see; `looptax find` shows what hides \
-         the socket from which program"
+         (RuntimeDirectory= of its unit), which the server and the client both see; `looptax find` shows for each \
+         program what hides the socket"
     } else {
         "the client sees other folders (container, chroot, a mount namespace): make the socket's folder visible to \
-         the client; `looptax find` shows what hides the socket from which program"
+         the client; `looptax find` shows for each program what hides the socket"
     }
 }
 

@@ -31,7 +31,8 @@ fn point(condition: &Condition, method: Option<&str>, server_user: Option<&str>)
             }
             Some(user) => {
                 let what = format!("over the socket libpq refuses the server, whose process runs as `{user}`");
-                made(Some(false), what, "read the parameter and the process").with_next(format!("set it to `{user}`"))
+                made(Some(false), what, "read the parameter and the process")
+                    .with_next(format!("set the parameter to `{user}`"))
             }
             None => {
                 made(None, "looptax cannot determine the user of the server's process".to_owned(), "read the parameter")

@@ -64,8 +64,8 @@ pub fn reach(reach: &Reach, socket: &str, client: &str, user: &str) -> Point {
     way(reach, socket, (client, user), None)
 }
 
-/// Makes the same point as `reach`. If servers of this protocol have lines in their own file that allow a client, adds
-/// these lines.
+/// Like `reach`. Adds the lines of the server's own file that allow a client, if servers of this protocol have such
+/// lines.
 pub fn reach_server(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Protocol) -> Point {
     way(reach, socket, (client, user), Some(protocol))
 }
@@ -83,12 +83,12 @@ fn way(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: Opti
         )
         .with_next(if is_temporary(socket) {
             "a service with PrivateTmp=true has its own /tmp: configure the server to make its socket below /run \
-             (RuntimeDirectory= of its unit), which the server and the client both see; `looptax find` shows what \
-             hides the socket from which program"
+             (RuntimeDirectory= of its unit), which the server and the client both see; `looptax find` shows for \
+             each program what hides the socket"
         } else {
             "if the server does not listen on that socket yet, change the server's configuration and restart the \
              server; otherwise the client sees other folders (container, chroot, PrivateTmp): make the socket's folder \
-             visible to the client; `looptax find` shows what hides the socket from which program"
+             visible to the client; `looptax find` shows for each program what hides the socket"
         }),
         End::NotASocket => point(PointCode::NotASocket, Outcome::Fail, format!("`{socket}` is not a socket"))
             .with_next("pass the server's socket with --socket"),
@@ -158,8 +158,8 @@ fn denied(reach: &Reach, socket: &str, (client, user): (&str, &str), protocol: O
         (PointCode::FolderDenied, "search permission (x) on the folder", 0o010)
     };
     let what = format!("{client} has no {wants} `{}` ({}:{} {:04o})", step.path, step.owner, step.group, step.mode);
-    // This is the smallest change: if the group already has the permission, the user only has to join the group. But
-    // members of some groups may do far more than use a socket.
+    // If the group already has the permission, the smallest change is that the user joins the group. But members of
+    // some groups may do far more than use a socket.
     let point = Point::new(Topic::Path, code, Outcome::Fail, what, how);
     if step.owner == user && !is_socket {
         let mend = format!("chmod u+x {}", quoted(&step.path));

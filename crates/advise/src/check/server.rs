@@ -12,11 +12,11 @@ pub struct Burst<'a> {
     pub backlog: u32,
     /// How many connections arrive together; `None` if not known.
     pub n_connections: Option<u32>,
-    /// Where `n_connections` comes from, in words.
+    /// The source of `n_connections`, in words.
     pub from: &'a str,
     /// `net.core.somaxconn` in the server's namespace, which limits each backlog; `None` if it cannot be read.
     pub somaxconn: Option<u32>,
-    /// Those possible clients of which looptax knows how they connect.
+    /// The possible clients whose way of connecting looptax knows.
     pub clients: &'a [&'static Connects],
 }
 
@@ -120,7 +120,7 @@ pub fn confinement(confinement: &Confinement, client: &str) -> Point {
             Outcome::Unknown,
             format!("looptax cannot determine whether SELinux or AppArmor confines {client}"),
         )
-        .with_next("pass its process with --pid"),
+        .with_next("pass the client's process with --pid"),
     }
 }
 

@@ -39,7 +39,7 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
         Protocol::Mysql => (
             PointCode::TlsOnSocket,
             Outcome::Note,
-            format!("{demand}: a driver that also uses TLS over the socket keeps paying for TLS there"),
+            format!("{demand}: if the driver uses TLS over the socket too, the cost of TLS remains"),
         ),
         Protocol::Postgres => (
             PointCode::TlsNotOnSocket,
@@ -70,8 +70,8 @@ pub fn demanded_tls(address: &Address, is_alone: bool) -> Option<Point> {
 /// refuses every connection, over the socket too.
 fn direct(demand: &str) -> Option<&'static str> {
     demand.to_ascii_lowercase().contains("sslnegotiation=direct").then_some(
-        "also remove `sslnegotiation=direct`: libpq 17 and later refuse such connections, over the socket too, unless \
-         sslmode is require, verify-ca or verify-full",
+        "also remove `sslnegotiation=direct`: with this option, libpq 17 and later refuse every connection, over the \
+         socket too, unless sslmode is require, verify-ca or verify-full",
     )
 }
 
@@ -190,15 +190,16 @@ pub fn measures(server_kind: &str, target: &str, is_on_socket: bool) -> String {
     match server_kind {
         "mysql" | "mariadb" | "postgres" => {
             format!(
-                "{of_request}, `looptax compare private:{server_kind} --arms {arms} --workload connect` how much a \
-                 connection saves"
+                "{of_request}, and `looptax compare private:{server_kind} --arms {arms} --workload connect` measures how \
+                 much a connection saves"
             )
         }
         _ => of_request,
     }
 }
 
-/// Returns the command that measures what TLS costs on a private server of this kind; `None` if there is no such server.
+/// Returns the command that measures what TLS costs on a private server of this kind; `None` if there is no such
+/// server.
 pub fn measures_tls(server_kind: &str) -> Option<String> {
     measures_arm(server_kind, Arm::Tls)
 }

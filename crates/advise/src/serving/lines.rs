@@ -102,7 +102,7 @@ impl<'a> Lines<'a> {
     }
 
     fn is_one_of(&self, key: &str, keys: &[&str]) -> bool {
-        // An option's letter has another meaning as a capital.
+        // In a command line, a letter and its capital are different options.
         let is_same = |own: &&str| if self.form == Form::Options { key == *own } else { key.eq_ignore_ascii_case(own) };
         keys.iter().any(is_same)
     }

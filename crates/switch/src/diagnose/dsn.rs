@@ -108,7 +108,7 @@ fn options_shown(options: &str) -> String {
     shown.trim_start_matches('?').to_owned()
 }
 
-/// Writes the address in each dialect. `traps` are the traps of the address, which apply to every dialect.
+/// Writes the address in each dialect. `traps` are the warnings about the address, which apply to every dialect.
 fn spellings(
     own: &[&'static Dialect],
     takes: &dyn Fn(&Dialect) -> Takes,
@@ -140,7 +140,7 @@ pub fn other_machine(host: Option<&str>) -> Option<&str> {
     own_address(host).is_none().then_some(host)
 }
 
-/// Returns those requested dialects that are for this kind of server.
+/// Returns the requested dialects for this kind of server.
 fn dialects_of(kind: Kind, wanted: &[String]) -> Result<Vec<&'static Dialect>, Failure> {
     let fitting: Vec<&Dialect> = dialects().iter().filter(|it| it.kind == kind).collect();
     if wanted.iter().any(|word| word == "all") {

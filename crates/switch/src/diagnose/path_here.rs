@@ -1,5 +1,5 @@
-//! Finds another process's file in looptax's own folders, if both processes see the folder that contains the file, at
-//! the same or different paths.
+//! Finds the path at which looptax sees another process's file. Both processes have to see the file's folder, at the
+//! same path or at different paths.
 //!
 //! A folder in a container is often a mounted folder of the host (a volume). The mount tables show such folders; only
 //! the file itself shows whether it is the same file.

@@ -4,8 +4,8 @@ use std::net::SocketAddr;
 
 use looptax_host::discover::{PortsHeld, ports_held};
 
-/// The smallest share of ports that is reported is one divided by this number: a tenth. A quiet server never reaches
-/// this share.
+/// looptax reports held ports if their share of all ports is at least one divided by this number: a tenth. A quiet
+/// server never reaches this share.
 const LEAST_SHARE: usize = 10;
 
 /// Reports how many ports towards a server are held in looptax's network namespace; `None` if they are few.

@@ -183,8 +183,8 @@ pub(crate) fn assumed(address: &Address, given: Option<&Path>) -> Option<SocketO
     }
 }
 
-/// Explains why the usual socket is used if looptax saw no server of this kind on the port. The explanation contains
-/// what looptax sees of the port.
+/// Explains why looptax proposes the usual socket although it saw no server of this kind on the port, and what it sees
+/// on the port.
 pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
     let ip = own_address(host.unwrap_or("localhost"));
     let own = looptax_host::discover::process(std::process::id());

@@ -125,7 +125,7 @@ impl AccountFix {
         self.statements.iter().map(text).collect()
     }
 
-    /// Returns the statements that would undo these statements, without hashes, in the order in which they would run.
+    /// Returns the statements that undo the fix, without hashes, in the order in which looptax would run them.
     pub fn undo(&self) -> Vec<String> {
         let backwards = self.statements.iter().rev();
         backwards.flat_map(Prepared::shown_undo).collect()
@@ -213,7 +213,8 @@ fn statements(points: &[Point]) -> Vec<(&str, bool)> {
     let mut found = Vec::new();
     for point in points.iter().filter(is_meant) {
         for step in point.steps.iter().filter(|it| it.place == StepPlace::Sql) {
-            // TLS for TCP and for other machines was required on purpose.
+            // A demand for TLS that also applies to TCP or to other machines is deliberate, so a person has to remove
+            // it.
             let is_of_socket = point.code != PointCode::AccountDemandsTls || step.text.contains("@'localhost' ");
             found.push((&*step.text, is_of_socket));
         }

@@ -43,7 +43,6 @@ pub enum FixError {
     /// The statements were undone, but the account differs from its earlier state.
     #[error("{account} is not as it was before: {why}")]
     NotAsBefore { account: String, why: String },
-    /// The password cannot be part of a statement.
     #[error("the client's password cannot be written in a statement: {why}")]
     Password { why: &'static str },
     /// looptax cannot write this file, because it may see another file at this path than the server does.
@@ -52,7 +51,6 @@ pub enum FixError {
     /// The rules have an error already, or would have one after the change.
     #[error("{path} has an error: {why}")]
     BadRules { path: PathBuf, why: String },
-    /// The server did not reload its rules.
     #[error("the server did not read {path} again: {why}")]
     Reload {
         /// The rules file, or the server's data folder.
@@ -92,7 +90,7 @@ impl Explain for FixError {
                 statements before this one"
                     .to_owned()
             }
-            Self::AccountChanged { .. } => "compare SHOW CREATE USER and SHOW GRANTS; nothing was done".to_owned(),
+            Self::AccountChanged { .. } => "nothing was undone; see SHOW CREATE USER and SHOW GRANTS".to_owned(),
             Self::NotAsBefore { .. } => {
                 "to undo the change, run the statements in the file `fix` next to the journal".to_owned()
             }
@@ -101,9 +99,11 @@ impl Explain for FixError {
                 "write the line by hand into the file that the server reads, and reload the server".to_owned()
             }
             Self::BadRules { .. } => {
-                "fix that line first: SELECT * FROM pg_hba_file_rules WHERE error IS NOT NULL".to_owned()
+                "fix the file first; this statement shows its errors: SELECT * FROM pg_hba_file_rules WHERE error IS \
+                 NOT NULL"
+                    .to_owned()
             }
-            Self::Reload { .. } => "SELECT pg_reload_conf(); the server's log says why".to_owned(),
+            Self::Reload { .. } => "run SELECT pg_reload_conf(); the server's log shows why it fails".to_owned(),
         })
     }
 }

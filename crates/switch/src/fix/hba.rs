@@ -3,7 +3,7 @@
 //!
 //! The file is treated like any file of a switch: it keeps its owner and mode, and there are a journal and an undo.
 //! With an administrator's login, the server checks the rules before it loads them. Without such a login, root makes
-//! the server load them; in this case looptax changes the file only if it understands every part of it.
+//! the server load them; in this case looptax changes the file only if it can parse the whole file.
 
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -27,7 +27,7 @@ use crate::text::Text;
 use crate::work::{FixPlan, Named};
 use crate::{Edited, End, Kept, Work};
 
-/// How often looptax asks whether the server has read its rules before it gives up; a server normally reads them
+/// looptax asks this many times whether the server has read its rules, and then gives up. A server normally reads them
 /// immediately.
 const LOOKS: u32 = 100;
 const PAUSE: Duration = Duration::from_millis(50);
@@ -84,7 +84,7 @@ impl HbaFix {
         if let (None, Some(number)) = (wish.admin, rules.unread.first()) {
             return Err(FixError::BadRules {
                 path,
-                why: format!("looptax cannot parse line {number}, so only the server can decide"),
+                why: format!("looptax cannot parse line {number}; with --admin DSN the server itself checks the rules"),
             });
         }
         let user = wish.client.user.as_deref().unwrap_or("postgres");

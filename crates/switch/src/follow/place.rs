@@ -63,9 +63,9 @@ impl Followed {
         self.places.push(place);
     }
 
-    /// Returns the edits that give the variables these values; `None` if looptax does not know the files that set them,
-    /// or must not write these files. `near` lists the connection's own variables: a new variable is added below the
-    /// first variable of `near` that is set.
+    /// Returns the edits that give the variables these values; `None` if looptax does not know which files set the
+    /// variables, or must not write these files. `near` lists the connection's own variables: a new variable is added
+    /// below the first variable of `near` that is set.
     pub(crate) fn edits(&self, wanted: &[Variable], near: &[String]) -> Option<Vec<Elsewhere>> {
         let place_of = |name: &String| self.places.iter().position(|it| it.names.contains(name));
         let home = near.iter().find_map(place_of);

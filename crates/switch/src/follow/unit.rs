@@ -1,8 +1,8 @@
-//! Finds the variables in the systemd unit of a process: in its file, its drop-ins, and the files that these include.
+//! Finds the variables in the systemd unit of a process: in its file, its drop-ins, and the environment files of both.
 //!
 //! # Source
 //! systemd.unit(5), "Unit File Load Path"; systemd.exec(5), `Environment=` and `EnvironmentFile=`: variables from
-//! environment files override those of the unit itself, and within each kind the last value counts.
+//! environment files override the variables of the unit itself, and within each kind the last value counts.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Decides whose connections belong to the application. Its processes are those that were seen to use the server with
-//! the file's account, and processes with the same program, user and unit.
+//! Decides which processes belong to the application: processes that were seen to use the server with the file's
+//! account, and processes with the same program, user and unit.
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -58,7 +58,8 @@ pub struct Application {
     asked: BTreeSet<u32>,
     /// Short commands, which may end before looptax sees them.
     commands: Vec<Started>,
-    /// The containers in which every process is the application's; if there are any, no other process is.
+    /// The containers whose processes all belong to the application; if there are any, no process outside these
+    /// containers belongs to the application.
     containers: Vec<Home>,
 }
 
@@ -107,7 +108,7 @@ impl Application {
         application
     }
 
-    /// Whether the application's containers are those of these processes.
+    /// Whether the containers of these processes are exactly the application's containers.
     pub(super) fn are_all_in(&self, all: &[Process]) -> bool {
         let is_in = |home: &Home| all.iter().any(|it| it.home == *home);
         self.containers.iter().all(is_in) && all.iter().all(|it| self.containers.contains(&it.home))
@@ -117,7 +118,7 @@ impl Application {
     pub(super) fn add_asker(&mut self, asker: &Asker) {
         self.add(&asker.process);
         let by = if asker.is_seen { process(asker.process.parent) } else { Some(asker.process.clone()) };
-        // A parent that is init or a program of root is not added, because it starts processes of every user.
+        // init and a parent of another user are not added, because they may start processes of every user.
         let by = by.filter(|it| it.pid > 1 && it.uid == asker.process.uid);
         self.commands.extend(by.map(|by| Started {
             comm: asker.comm.clone(),
@@ -241,7 +242,6 @@ impl Application {
         &self.kin
     }
 
-    /// Whether a process belongs to the application.
     pub fn has(&self, process: &Process) -> bool {
         if !self.containers.is_empty() {
             return self.containers.contains(&process.home);
@@ -268,20 +268,18 @@ impl Application {
             || self.is_command(&process.name, process.parent, false)
     }
 
-    /// Whether the application consists of containers.
     pub(super) fn is_in_containers(&self) -> bool {
         !self.containers.is_empty()
     }
 
-    /// Whether the application may own a socket that this user owns.
+    /// Whether a connection that this user owns may be the application's.
     pub fn has_user(&self, uid: u32) -> bool {
         // Users of a container have the same numbers as users of the machine.
         let is_kins = self.containers.is_empty() && self.kin.iter().any(|it| it.uid == uid);
         is_kins || !self.is_seen() && self.user == Some(uid)
     }
 
-    /// Whether a process that was added, or a process like it, is running at present. Short commands, such as cron
-    /// jobs, start and end, so a process that was never seen running does not count as missing.
+    /// Whether a process that was added, or a process like it, is running at present.
     pub fn runs(&self) -> bool {
         let lives = |pid: &u32| process(*pid).is_some_and(|it| self.has(&it));
         self.pids.iter().any(lives) || looptax_host::discover::any_process(|it| self.has(it))

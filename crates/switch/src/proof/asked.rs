@@ -1,4 +1,4 @@
-//! Takes the kernel's counts of the application's requests.
+//! Adds the kernel's counts of requests to the facts of a watch.
 
 use looptax_host::discover::Process;
 use looptax_host::eyes::Asked;
@@ -54,7 +54,7 @@ impl Watch {
                     self.seen.over_tcp.push(OverTcp { who, at: now, session: None, is_open: false });
                 }
                 (Asked::Tcp { .. }, false) if asks.n_opened > 0 && client.is_some() => {
-                    // The client of a process that has ended is its parent.
+                    // If the process has ended, `client` is its parent.
                     let is_itself = |it: &&Process| end.is_some_and(|end| end.pid == it.pid) && !is_looptax(it);
                     client.iter().filter(is_itself).for_each(|it| self.came.other_over_tcp(it, now));
                 }

@@ -36,14 +36,15 @@ impl Askers {
         self.others.push((from, pid));
     }
 
-    /// Takes the server's list of the account's sessions: a connection that was still logging in before uses the account.
+    /// The server now lists sessions of the account that were still logging in at the start. Removes these sessions
+    /// from the connections with other accounts.
     pub(super) fn use_the_account(&mut self, all: &[Session]) {
         self.others.retain(|(from, _)| !all.iter().any(|it| it.from == Some(*from)));
     }
 
     /// Returns all programs, except programs that still have a connection with another account; `open` lists the open
-    /// connections. A short command that ended before looptax saw it counts as the same program as another command that
-    /// was seen and has the same name and parent.
+    /// connections. If a short command ended before looptax saw it, and looptax saw a command with the same name and
+    /// parent, both count as one program.
     pub(super) fn all(&mut self, open: &BTreeSet<SocketAddr>) -> Vec<Asker> {
         let Self { mut all, others } = std::mem::take(self);
         // A short connection may be missing in the server's list, because the program opened it after the server had

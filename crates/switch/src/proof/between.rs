@@ -1,6 +1,6 @@
 //! Follows a connection between two services of a Compose file: the command that reads the file creates new containers.
 //!
-//! Only Docker keeps a container's service where looptax can read it, and only root may read that.
+//! Only Docker records a container's service where looptax can read it, and only root may read this record.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -21,7 +21,6 @@ const BETWEEN_LOOKS: Duration = Duration::from_millis(500);
 
 #[derive(Debug)]
 pub(crate) struct Between {
-    /// The connection's title for a person.
     pub(crate) title: String,
     /// The address that the application uses before the switch; its host is the server's service.
     pub(crate) address: Address,
@@ -77,7 +76,7 @@ impl Between {
     }
 
     /// Returns the server that listens at the address, and on the socket if `has_socket` is true. A server that listens
-    /// only on the socket may be the one that prepares the data for the real server.
+    /// only on the socket may be a temporary server, which prepares the data for the real server.
     fn server(&self, inside: &Inside, has_socket: bool) -> Option<Server> {
         let (name, port) = (self.socket.file_name(), self.address.port);
         let is_it = |it: &Server| {
@@ -97,13 +96,12 @@ struct Running {
     _socket: Option<OwnedFd>,
 }
 
-/// A connection that is being followed.
 pub(super) struct Followed {
     of: Between,
     /// The watch over the containers that run at present.
     watch: Option<Running>,
     looked: Option<Since>,
-    /// Whether the old file is back, with which the server may have no socket.
+    /// Whether the old file is back; with the old file the server may have no socket.
     is_back: bool,
     /// Whether the watch began in the present round, so that its counts have not begun.
     is_new: bool,
@@ -165,7 +163,7 @@ impl Followed {
     fn begin(&self, inside: &Inside) -> Option<Running> {
         let Between { title, address, socket, .. } = &self.of;
         let server = self.of.server(inside, !self.is_back)?;
-        // The path leads to the socket only in the container, whose links must not lead out of it.
+        // The path is valid only in the container, and the container's links must not lead out of it.
         let walked = server.process.view().and_then(|it| it.walk_to(socket)).ok();
         let held = walked.and_then(|it| it.last).map(|it| it.fd);
         let socket = held.as_ref().map(|it| PathBuf::from(format!("/proc/self/fd/{}", it.as_raw_fd())));
@@ -183,7 +181,7 @@ impl Followed {
         Some(Running { watch, server: server.process, _socket: held })
     }
 
-    /// Returns the failed step if the containers do not run as the new file says.
+    /// Returns the failed step if the containers do not run as the new file describes.
     pub(super) fn missing(&self) -> SwitchStep {
         let Between { title, address, socket, service, .. } = &self.of;
         if self.of.inside().client.is_empty() {

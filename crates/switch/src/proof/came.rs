@@ -1,4 +1,4 @@
-//! The transports over which each process of the application has come since counting began.
+//! The transports over which each process of the application has connected since counting began.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -9,7 +9,7 @@ use looptax_host::processes;
 use super::application::{Application, is_fellow, named};
 use crate::clock::Since;
 
-/// A process that started this short before counting began may have read the old file and not have connected yet.
+/// A process that started within this time before counting began may have read the old file and not have connected yet.
 const STARTING: Duration = Duration::from_secs(10);
 /// The maximum number of processes whose fellow workers are looked up.
 const MOST_FELLOWS: usize = 64;
@@ -20,7 +20,7 @@ pub(super) struct Came {
     over_tcp: BTreeMap<u32, Process>,
     over_socket: BTreeSet<u32>,
     starting: BTreeMap<u32, Process>,
-    /// Other programs that came over TCP, each with the last time.
+    /// Other programs that connected over TCP, each with the time of its last connection.
     others: BTreeMap<u32, (Process, Duration)>,
 }
 
@@ -67,14 +67,15 @@ impl Came {
         own
     }
 
-    /// Returns the other programs that came over TCP and run as a user of the application.
+    /// Returns the other programs that connected over TCP and run as a user of the application.
     pub(super) fn others_of(&self, application: &Application) -> BTreeSet<String> {
         let uids: BTreeSet<u32> = { self.over_socket.iter() }.filter_map(|pid| Some(process(*pid)?.uid)).collect();
         let are_its = |uid: u32| uids.contains(&uid) || application.has_user(uid);
         self.others.values().filter(|it| are_its(it.0.uid)).map(|it| named(Some(&it.0))).collect()
     }
 
-    /// Whether a process that is still running has not come over the socket, and came over TCP or was starting.
+    /// Whether a process is still running that connected over TCP or was starting, and has not connected over the
+    /// socket.
     pub(super) fn is_one_missing(&self) -> bool {
         let all = self.over_tcp.values().chain(self.starting.values());
         all.filter(|it| !self.over_socket.contains(&it.pid))

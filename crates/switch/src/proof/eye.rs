@@ -64,7 +64,7 @@ impl Eye {
         !self.is_behind_proxy && self.over_tcp.as_ref().is_some_and(|it| lists_sessions(it.protocol()))
     }
 
-    /// Returns the number of own logins over the socket.
+    /// Returns the number of looptax's own logins over the socket.
     pub(super) fn n_over_socket(&self) -> usize {
         usize::from(self.over_socket.is_some())
     }
@@ -110,7 +110,6 @@ impl Eye {
     }
 }
 
-/// Whether a server lists its connections.
 fn lists_sessions(protocol: Protocol) -> bool {
     matches!(protocol, Protocol::Mysql | Protocol::Postgres | Protocol::Redis)
 }

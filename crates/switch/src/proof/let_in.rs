@@ -164,7 +164,7 @@ impl Seen {
         let has_refused = self.protocol != Some(Protocol::Redis) || is_refused;
         let is_known = !self.is_unknown && self.n_lasting_of_application == 0 && has_refused;
         let is_no_more = |it: Asks| it.of_whole_logins.is_some_and(|least| it.n_turns <= least);
-        // A single connection that is still open may be about to ask.
+        // A single connection that is still open may be about to send a request.
         let fewest = if self.n_open_of_application == 0 { 1 } else { FEWEST_COUNTED };
         is_known && self.by_kernel.is_some_and(|it| it.n_opened >= fewest && is_no_more(it))
     }

@@ -43,10 +43,8 @@ pub struct Page {
     is_unsteady: bool,
 }
 
-/// How a page differs from before.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Differs {
-    /// The difference, for a person.
     pub(crate) how: String,
     /// Whether the request failed: no answer, or an error.
     pub(crate) is_failure: bool,
@@ -83,8 +81,8 @@ impl Page {
         Ok(page)
     }
 
-    /// Parses a URL into a page that has not been requested yet. Names are looked up only in this machine's own list: a
-    /// name server's answer does not matter for a page of this machine, and a static program cannot use the system's
+    /// Parses a URL into a page that has not been requested yet. Names are looked up only in `/etc/hosts`: a name
+    /// server's answer does not matter for a page of this machine, and a static program cannot use the system's
     /// resolver.
     fn parse(url: &str) -> Result<Self, String> {
         let page = WebPage::parse(url, &crate::diagnose::own_address)?;

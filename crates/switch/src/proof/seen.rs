@@ -8,10 +8,10 @@ use std::time::Duration;
 use looptax_model::dsn::Protocol;
 use looptax_model::record::StepCode;
 
-/// How long the application must neither open nor have a connection over TCP before the application counts as moved.
+/// The application counts as moved when it has neither opened nor had a connection over TCP for this long.
 pub(super) const QUIET: Duration = Duration::from_secs(2);
-/// The same time, if a process that came over TCP, or started just before the switch, has not come over the socket: the
-/// process may connect at intervals, or may not have connected yet.
+/// Replaces `QUIET` if a process connected over TCP, or started just before the switch, and has not connected over the
+/// socket: the process may connect at intervals, or may not have connected yet.
 const QUIET_IF_MISSING: Duration = Duration::from_secs(6);
 /// How long a refusal has to last before it counts: a server may refuse clients while the server or the clients
 /// restart.
@@ -20,7 +20,7 @@ const MAY_BE_REFUSED: Duration = Duration::from_secs(5);
 /// looptax's own login, which the server counted late.
 pub(super) const FEWEST_COUNTED: u64 = 2;
 
-/// Counts of some processes' requests over the socket, from the kernel.
+/// The kernel's counts of some processes' requests over the socket.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Asks {
     pub(super) n_opened: u64,
@@ -80,7 +80,7 @@ pub(super) struct Seen {
     pub(super) n_open_of_application: u64,
     /// How many of `n_of_application` are open at present and were already open at the previous inspection.
     pub(super) n_lasting_of_application: u64,
-    /// The processes that made these connections, as far as looptax saw them.
+    /// The processes that made the connections of `n_of_application`, as far as looptax saw these processes.
     pub(super) over_socket: BTreeSet<String>,
     /// The connections to the socket that were opened since the file was written and are open at present, minus the
     /// sessions that the server lists for the account.
@@ -101,8 +101,8 @@ pub(super) struct Seen {
     pub(super) is_tcp_seen_whole: bool,
     /// The number of logins that the server refused; `None` if the server does not report it.
     pub(super) n_refused: Option<u64>,
-    /// When the last inspection began; on a busy machine inspections take seconds. Nothing is known of the time after
-    /// this.
+    /// When the last inspection began. Nothing is known about the time since then: on a busy machine, an inspection
+    /// takes seconds.
     pub(super) looked: Duration,
     /// When the first connection over the socket was seen.
     pub(super) first_over_socket: Option<Duration>,
@@ -110,8 +110,8 @@ pub(super) struct Seen {
     pub(super) held: BTreeSet<String>,
     /// The application's processes that hold a TCP connection that they opened since the start.
     pub(super) open_over_tcp: BTreeSet<String>,
-    /// Whether a running process of the application has come over TCP since the start, or started just before it, and
-    /// has not come over the socket.
+    /// Whether a running process of the application has not connected over the socket, and either connected over TCP
+    /// since counting began, or started shortly before.
     pub(super) is_one_missing: bool,
     /// When the application was last seen with an open TCP connection, whenever the connection was opened.
     pub(super) last_open_over_tcp: Option<Duration>,
@@ -127,9 +127,9 @@ pub(super) struct Seen {
     pub(super) others: BTreeSet<String>,
     /// Other programs of the application's user that have connected over TCP; their account is not known.
     pub(super) others_of_user: BTreeSet<String>,
-    /// Since when logins have been refused and none was admitted.
+    /// The time since which logins have been refused and none was admitted.
     pub(super) refused_since: Option<Duration>,
-    /// Since when the server has not answered, and the last error.
+    /// The time since which the server has not answered, and the last error.
     pub(super) gone: Option<(Duration, String)>,
     /// Whether processes of the application were running before, and no such process is running at present.
     pub(super) is_application_gone: bool,
@@ -156,7 +156,7 @@ pub enum Judgement {
     /// The application has moved; the text contains the evidence.
     Holds(String),
     Fails(StepCode, String),
-    /// No connection came, so nothing is known; the text describes this.
+    /// Nothing is proved; the text explains why.
     Unproved(String),
 }
 
@@ -242,7 +242,8 @@ impl Seen {
             let words = "the application's processes do not run any more".to_owned();
             return Judgement::Fails(StepCode::ApplicationGone, words);
         }
-        // A process that connected and was refused fails, also if another process still has its earlier connection.
+        // If a process connected and was refused, the switch fails, even if another process still has its earlier
+        // connection.
         if !self.is_proof() && self.asks_nothing() {
             return Judgement::Fails(StepCode::LoginsRefused, self.words_of_nothing());
         }
@@ -253,7 +254,7 @@ impl Seen {
             return Judgement::Holds(self.how_it_is_known());
         }
         if self.is_proof() {
-            let words = "the application used TCP until shortly before the end of the time: pass a longer --within";
+            let words = "the application used TCP until shortly before the time limit: pass a longer --within";
             return Judgement::Unproved(words.to_owned());
         }
         if self.n_unclear > 0 || self.is_asked && self.n_over_tcp > 0 {

@@ -7,13 +7,13 @@ use super::eye::Session;
 #[derive(Debug, Default)]
 pub(super) struct Sessions {
     known: BTreeSet<u64>,
-    /// The new sessions of the previous list that waited.
+    /// New sessions of the previous list that had to wait for the next list.
     waiting: BTreeSet<u64>,
 }
 
 impl Sessions {
-    /// Returns the sessions that earlier lists did not contain. A session that `waits` is new in the next list: between
-    /// the two lists looptax looks at the connections again.
+    /// Returns the sessions that earlier lists did not contain. A session for which `waits` is true is returned only
+    /// from the next list: between the two lists looptax inspects the connections again.
     pub(super) fn new_of(&mut self, listed: Vec<Session>, waits: impl Fn(&Session) -> bool) -> Vec<Session> {
         let waited = std::mem::take(&mut self.waiting);
         let mut new = Vec::new();

@@ -26,7 +26,7 @@ pub struct Watched {
     pub server: Option<Server>,
     /// Whether clients over TCP connect to a container's proxy.
     pub is_behind_proxy: bool,
-    /// Whether the application's file has no other connection that uses this address and stays on TCP.
+    /// Whether all connections of the application's file to this address move.
     pub is_whole: bool,
     /// The metadata of the application's file before the file is written.
     pub file: Option<Stat>,

@@ -20,7 +20,6 @@ use crate::text::Text;
 pub(super) struct Meeting<'a> {
     pub(super) file: &'static ServerFile,
     pub(super) text: Text,
-    /// The application's file.
     pub(super) application: FileToSwitch<'a>,
     pub(super) server: &'a Server,
     /// The address to which the application connects at present.
@@ -92,7 +91,8 @@ impl<'a> Meeting<'a> {
             ),
             None => Failure::usage(
                 format!(
-                    "{own} is a server's own file, but no connection in {app} uses TCP to such a server on this machine"
+                    "{own} is a server's own file, but no connection in {app} uses TCP to a server of that kind on \
+                     this machine"
                 ),
                 format!(
                     "`looptax check {app}` shows the server of each connection; only root can see a server of another \
@@ -133,6 +133,8 @@ fn evidence(server: &Server, file: &ServerFile, text: &Text, asked: &BeforeResta
     }
     let is_elsewhere = |it: &String| file.elsewhere.iter().any(|own| it.split('=').next() == Some(own));
     let is_usual = file.usual_places.iter().any(|it| path.starts_with(it));
-    (is_usual && !arguments.iter().any(is_elsewhere))
-        .then(|| "such a server reads this file by default, and its command line contains no other file".to_owned())
+    (is_usual && !arguments.iter().any(is_elsewhere)).then(|| {
+        "servers of this kind read this file by default, and this server's command line contains no other file"
+            .to_owned()
+    })
 }

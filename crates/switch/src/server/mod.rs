@@ -164,7 +164,7 @@ fn not_encoded() -> Failure {
     Failure::usage("the encoding of the server's file cannot represent the socket's path", "write the lines by hand")
 }
 
-/// Returns the commands that test the server's file and make the server read it, and the commands that undo this.
+/// Returns the commands that test the server's file and make the server read it, and the commands for the undo.
 fn commands(server: &Server, joins: Option<&Joins>, restart: &str) -> ServerCommands {
     let join = joins.and_then(|it| it.join.as_deref());
     let leave = joins.and_then(|it| it.leave.as_deref());
@@ -257,7 +257,7 @@ fn is_in_container(server: &Server) -> bool {
     matches!(server.process.home, Home::Container { .. })
 }
 
-/// Returns an error for a server in a container: a container is created from its image again, and then loses changes.
+/// Returns an error for a server in a container: a container is recreated from its image, and then loses all changes.
 fn refuse_container(server: &Server) -> Result<(), Failure> {
     let Home::Container { name, .. } = &server.process.home else { return Ok(()) };
     Err(Failure::usage(

@@ -86,7 +86,7 @@ impl Others {
         self.unseen(true)
     }
 
-    /// Returns the programs that have ended and had not connected again.
+    /// Returns the names of the programs that ended without having connected again.
     pub(super) fn gone(&self) -> Vec<String> {
         self.unseen(false)
     }

@@ -28,7 +28,7 @@ pub(super) struct Looking<'a> {
     /// The port on which the upstream will no longer listen, if the upstream's file changes.
     pub(super) port: Option<&'a Port>,
     pub(super) site: &'a Path,
-    /// The other file, and the process that reads it.
+    /// The upstream's file, and the process that reads it.
     pub(super) own: Own<'a>,
     /// How many connections the web server opens at the same time.
     pub(super) counted: Option<Count>,

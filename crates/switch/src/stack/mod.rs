@@ -2,9 +2,9 @@
 //!
 //! `pair` reads both files and determines how they belong together, `looking` follows the socket's path as the web
 //! server would, `plan` decides what would be written, `way` waits for both programs and proves the switch, and `eyes`
-//! reads the kernel's lists. `front` and `back` know the programs, with one file for each program. `rights` knows who
-//! may write to a socket that does not exist yet. `copy` makes the texts of a private copy of both programs, for a
-//! trial. These modules write nothing: `carry` writes.
+//! reads the kernel's lists. `front` and `back` know the programs, with one file for each program. `rights` determines
+//! which users may use a socket that does not exist yet. `copy` makes the texts of a private copy of both programs, for
+//! a trial. These modules write nothing: `carry` writes.
 
 mod back;
 mod copy;

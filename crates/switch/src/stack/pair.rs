@@ -62,7 +62,7 @@ pub(super) fn pair(files: [&Path; 2], socket: Option<&Path>) -> Result<(Text, Te
     Err(why.unwrap_or_else(|| strangers(&one, &other)))
 }
 
-/// The result for two files in one of the two orders.
+/// The result of [`search`] for the two files in one of the two orders.
 enum Search {
     Pair(Pair),
     /// The files belong to two programs that may work together, but the first file does not lead to the second program.

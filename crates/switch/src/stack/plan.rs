@@ -32,7 +32,7 @@ pub(crate) fn look_at(wish: Wish<'_>, other: &Path) -> Result<Subject, Failure> 
         return Err(Failure::usage(
             "--pid, --user, --as and --only need an application's file together with a server's own file, but neither \
              of these two files is an application's file",
-            "leave them out",
+            "leave these options out",
         ));
     }
     let (site, pool, pair) = pair([wish.path, other], wish.socket)?;

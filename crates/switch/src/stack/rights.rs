@@ -1,4 +1,5 @@
-//! Determines who may write to a socket, from its owner, group and mode, before the socket exists and can be tried.
+//! Determines which users may write to a socket, from its owner, group and mode, before the socket exists and can be
+//! tried.
 
 use looptax_host::discover::Process;
 use looptax_host::read;

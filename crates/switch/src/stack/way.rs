@@ -26,8 +26,8 @@ use crate::line::{Commands, Line};
 use crate::proof::{Judged, Page, Proof};
 use crate::step::{step, stopped};
 
-/// The proof counts only after this time. During this time the page has to be as before, and the web server must not
-/// have a connection to the port.
+/// The page has to be as before for this long, without a connection of the web server to the port. Only then does the
+/// proof count.
 const STEADY: Duration = Duration::from_secs(2);
 /// How long looptax waits for a program after a command has made it read its files.
 const TAKEN: Duration = Duration::from_secs(10);
@@ -38,7 +38,8 @@ const PAGE_PAUSE: Duration = Duration::from_millis(3);
 /// because the page seems to use no server. The wait is long because connections last a millisecond: on a busy machine,
 /// looptax misses hundreds of them.
 const LONGEST_LOOK: Duration = Duration::from_secs(15);
-/// How many requests run at the same time during this wait, so that a connection is open most of the time.
+/// How many requests for the page run at the same time while looptax looks for the page's connections: enough that a
+/// connection is open most of the time.
 const N_ASKING: usize = 4;
 
 /// Both programs, and the connections that were seen between them.
@@ -54,9 +55,10 @@ pub(crate) struct Way {
     signal: Option<String>,
     /// The socket that the pages will use.
     socket: PathBuf,
-    /// When the present time without connections over TCP began.
+    /// When the current period without connections over TCP began.
     quiet: Since,
-    /// The length of this time up to the begin of the last inspection. Later connections were not seen yet.
+    /// The length of the current period without connections over TCP, up to the start of the last inspection. Later
+    /// connections have not been seen yet.
     quiet_seen: Duration,
     /// The web server's workers before the programs read the old files again.
     before: Vec<Process>,

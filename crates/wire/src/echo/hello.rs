@@ -7,7 +7,7 @@ use super::codec::KEY_BYTES;
 use super::fault::malformed;
 use crate::WireError;
 
-pub(super) const GREET: &str = "agree on sizes";
+pub(super) const GREET: &str = "agree on the message sizes";
 pub(super) const READ_GREETING: &str = "read a greeting";
 /// First bytes of both greetings: looptax echo, version 2.
 pub(super) const MAGIC: [u8; 4] = *b"LTE2";
@@ -18,23 +18,25 @@ const MOST_BYTES: u32 = 1 << 20;
 /// Highest number of bytes of a stream. Even this stream takes only seconds on a slow machine, so a time limit for
 /// answers can be kept.
 const MOST_STREAM_BYTES: u64 = 1 << 32;
-/// Bit in the first number of a hello: the other two numbers are the two halves of the length of a stream.
+/// Bit in the first number of the client's greeting: the other two numbers are the lower and the upper half of a
+/// stream's length.
 const IS_STREAM: u32 = 1;
-/// Bit in the first number of a hello: do not set `TCP_NODELAY`.
+/// Bit in the first number of the client's greeting: do not set `TCP_NODELAY`.
 const IS_DELAYED: u32 = 2;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Traffic {
     /// The client sends a message, and the server sends a message back.
     PingPong {
-        /// Bytes of each request, 8 to 1 MiB.
+        /// Size of each request: 8 bytes to 1 MiB.
         request_bytes: u32,
-        /// Bytes of each reply, 8 to 1 MiB.
+        /// Size of each reply: 8 bytes to 1 MiB.
         reply_bytes: u32,
     },
-    /// The client sends many bytes; when the last byte has arrived, the server sends their key back.
+    /// The client sends many bytes; when the last byte has arrived, the server sends the key (the first eight bytes)
+    /// back.
     Stream {
-        /// Bytes of each request, 8 to 4 GiB.
+        /// Size of each request: 8 bytes to 4 GiB.
         bytes: u64,
     },
 }
@@ -141,7 +143,6 @@ impl Welcome {
     }
 }
 
-/// Returns the lower and the upper half of a number.
 fn halves(number: u64) -> [u32; 2] {
     [number as u32, (number >> 32) as u32]
 }

@@ -77,7 +77,7 @@ impl<S: Stream> Connection<S> {
     /// `Io`.
     pub fn exchange(&mut self) -> Result<(), WireError> {
         let Traffic::PingPong { request_bytes, reply_bytes } = self.hello.traffic else {
-            return Err(malformed(SEND_REQUEST, "a conversation of messages", b"a stream"));
+            return Err(malformed(SEND_REQUEST, "a connection for single messages", b"a stream"));
         };
         let mut codec = EchoCodec::ping_pong(request_bytes, reply_bytes);
         let mut request = Vec::new();

@@ -70,7 +70,7 @@ pub fn request(stream: &mut impl Stream, params: &[(&str, &str)], limit: Duratio
                 answer.status = status(&content)?;
                 return Ok(answer);
             }
-            _ => return Err(malformed("output or an end", &[kind])),
+            _ => return Err(malformed("an output record or an end record", &[kind])),
         }
         if stated > ANSWER_LIMIT {
             return Err(WireError::TooLong { action: ACTION, stated, limit: ANSWER_LIMIT });
@@ -218,7 +218,7 @@ mod tests {
         check_refused(b"", "closed the connection");
         check_refused(&record(STDOUT, b"half")[..10], "closed the connection");
         check_refused(b"HTTP/1.1 400 Bad", "a record of the request");
-        check_refused(&record(STDIN, b"x"), "output or an end");
+        check_refused(&record(STDIN, b"x"), "an output record or an end record");
         check_refused(&record(END_REQUEST, &[0]), "a completed request");
         let overloaded = [0, 0, 0, 0, 2, 0, 0, 0];
         check_refused(&record(END_REQUEST, &overloaded), "a completed request");

@@ -217,7 +217,7 @@ impl Codec for Page {
                     self.begin();
                     return Ok(Some(Reply { bytes: at + n_record, data: if is_all { data } else { 0..0 } }));
                 }
-                _ => return Err(malformed("output or an end", &[kind])),
+                _ => return Err(malformed("an output record or an end record", &[kind])),
             }
             at += n_record;
         }
@@ -235,7 +235,8 @@ impl Codec for Page {
     }
 }
 
-/// Returns the record at the start, if it is complete: its type, the length of its content, and its total length.
+/// Returns the record at the start of `bytes`, if the record is complete: its type, the length of its content, and its
+/// total length.
 fn next_record(bytes: &[u8]) -> Result<Option<(u8, usize, usize)>, WireError> {
     let Some(header) = bytes.first_chunk::<HEADER_BYTES>() else {
         return Ok(None);
@@ -378,7 +379,7 @@ mod tests {
         let missing = b"Status: 404 Not Found\r\nContent-type: text/html\r\n\r\nFile not found.\n";
         check_refused(&record(STDOUT, missing), "404");
         check_refused(&record(STDERR, b"PHP Warning: x"), "PHP Warning");
-        check_refused(&record(STDIN, b"x"), "output or an end");
+        check_refused(&record(STDIN, b"x"), "an output record or an end record");
         let overloaded = record(END_REQUEST, &[0, 0, 0, 0, 2, 0, 0, 0]);
         check_refused(&overloaded, "a completed request");
     }

@@ -40,7 +40,7 @@ impl Limits {
     }
 }
 
-/// The buffers for one answer after another.
+/// Buffers that are reused for each answer.
 #[derive(Debug)]
 pub struct Buffers {
     pub(super) limits: Limits,
@@ -52,7 +52,7 @@ pub struct Buffers {
 }
 
 impl Buffers {
-    /// Allocates immediately as much as the limits need.
+    /// Allocates all buffers at their full size.
     pub fn new(limits: Limits) -> Self {
         Self {
             limits,

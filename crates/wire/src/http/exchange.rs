@@ -47,7 +47,7 @@ pub fn exchange(stream: &mut impl Stream, request: &Request, buffers: &mut Buffe
         Some(RecvResponseResult::RecvBody(call)) => read_body(stream, call, buffers)?,
         Some(RecvResponseResult::Redirect(call)) => !call.must_close_connection(),
         Some(RecvResponseResult::Cleanup(call)) => !call.must_close_connection(),
-        None => return Err(malformed("a whole head", b"").into()),
+        None => return Err(malformed("a complete head", b"").into()),
     };
     Ok(buffers.finish(status, keeps_alive))
 }
@@ -97,7 +97,7 @@ fn read_head(stream: &mut impl Stream, call: &mut Call<RecvResponse>, buffers: &
 fn parse_heads(call: &mut Call<RecvResponse>, buffers: &mut Buffers) -> Result<Option<u16>, WireError> {
     loop {
         let (n_used, head) = { call.try_response(buffers.input.unused(), false) }
-            .map_err(|error| malformed("a head of HTTP/1.1", error.to_string().as_bytes()))?;
+            .map_err(|error| malformed("an HTTP/1.1 head", error.to_string().as_bytes()))?;
         buffers.input.advance(n_used);
         match head {
             Some(head) => return Ok(Some(head.status().as_u16())),

@@ -15,7 +15,7 @@ pub enum Sender {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Unknown;
 
-/// How a connection continues after the bytes that were fed so far.
+/// How a connection continues after the bytes that were processed so far.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Course {
     Plain,

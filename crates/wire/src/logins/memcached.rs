@@ -1,5 +1,5 @@
-//! memcached's logins. In the binary protocol the login is SASL. In the text protocol the login is the first `set`,
-//! whose value is an account and a password if the server has a file with accounts.
+//! memcached's logins. In the binary protocol the login is SASL. In the text protocol there is a login if the server
+//! has a file with accounts: the first `set`, whose value is an account and a password.
 //!
 //! # Source
 //! memcached: `doc/protocol.txt` ("Authentication"); its wiki, `BinaryProtocolRevamped` (read 2026-11).

@@ -3,9 +3,9 @@
 //! A [`Logins`] receives all bytes that pass one end of a connection, in order and in pieces of any size, and
 //! overwrites each secret byte of a login with `*`. The other bytes stay, so a dissector can still read the login. If
 //! the meaning of bytes is not known, because the connection began earlier or bytes are missing, [`Logins`] reports
-//! that the bytes are to be left out. It does so until it has seen a request and an answer whose form proves where a
-//! request begins. If a connection does not follow the protocol, the rest of the connection is left out. A statement is
-//! not a login: a password in a statement stays. Called by `looptax watch -w`.
+//! that the bytes are to be left out. [`Logins`] reports this until it has seen a request and an answer whose form
+//! proves where a request begins. If a connection does not follow the protocol, the rest of the connection is left out.
+//! A statement is not a login: a password in a statement stays. Called by `looptax watch -w`.
 
 mod follow;
 mod memcached;
@@ -20,7 +20,7 @@ pub use follow::Sender;
 use follow::{Course, Follow};
 use tls::Records;
 
-/// The action that the caller takes with the bytes that were fed.
+/// The caller's action for the bytes that it passed to [`Logins::feed`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Fate {
     /// The bytes no longer contain a secret of a login.
@@ -159,7 +159,6 @@ impl Logins {
     }
 }
 
-/// Returns whether this protocol's logins are followed.
 pub fn are_followed(protocol: Protocol) -> bool {
     follow(protocol, true).is_some()
 }

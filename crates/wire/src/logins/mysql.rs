@@ -19,7 +19,7 @@ const GREETING: u8 = 10;
 const COM_CHANGE_USER: u8 = 0x11;
 /// The command with which a replica registers; it contains the replica's account and password.
 const COM_REGISTER_SLAVE: u8 = 0x15;
-/// Upper bound of the numbers of commands, except for MariaDB's own commands, which begin at 0xf0.
+/// Upper bound of MySQL's command numbers. The numbers of MariaDB's own commands begin at 0xf0.
 const MOST_COMMAND: u8 = 0x21;
 const MARIADB_COMMANDS: u8 = 0xf0;
 

@@ -54,7 +54,7 @@ impl Messages {
         }
     }
 
-    /// Adds a byte to the type and length; returns true if both are complete.
+    /// Adds a byte to the message's header (type and length); returns true if the header is complete.
     fn take_typed(&mut self, byte: u8, kinds: &[u8]) -> Result<bool, Unknown> {
         self.header[self.n_header] = byte;
         self.n_header += 1;
@@ -241,8 +241,8 @@ impl Postgres {
         Ok(())
     }
 
-    /// Hides a byte of the server's message if it is secret. With the server's SASL data, guesses of a password could
-    /// be tested; the key for cancelling a request is itself a secret.
+    /// Hides a byte of the server's message if it is secret. With the server's SASL data, an attacker could test
+    /// guesses of the password; the key for cancelling a request is itself a secret.
     fn secret_of_server(&mut self, at: u32, byte: &mut u8, n_hidden: &mut u64) {
         let is_request = self.server.kind == b'R';
         if at < 4 {

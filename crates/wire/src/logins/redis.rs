@@ -77,7 +77,7 @@ struct Number {
 }
 
 impl Number {
-    /// Adds a byte; returns the whole number if this byte is its last one. A negative number is an error.
+    /// Adds a byte to the number; returns the number if this byte ends it. A negative number is an error.
     fn push(&mut self, byte: u8) -> Result<Option<u64>, Unknown> {
         match byte {
             b'0'..=b'9' if !self.has_return && self.n_digits < MOST_DIGITS => {

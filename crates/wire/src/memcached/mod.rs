@@ -27,7 +27,6 @@ const STATS_BYTES_LIMIT: u64 = 16 << 20;
 /// batch in both directions, so neither side has to wait until the other side reads.
 const LOT_BYTES: usize = 64 << 10;
 
-/// A session over a stream of type `S`.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     lines: Lines<S>,

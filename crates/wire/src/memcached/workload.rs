@@ -15,7 +15,7 @@ const READ_REPLY: &str = "read the reply to a measured command";
 const END: &[u8] = b"END\r\n";
 /// The text between a key and the length of its value: the flags, which looptax always sets to 0.
 const FLAGS: &[u8] = b" 0 ";
-/// Highest number of characters in a length. The longest length that looptax accepts has eight.
+/// Highest number of characters in a length. The longest length that looptax accepts has eight digits.
 const LENGTH_CHARS: usize = 10;
 /// The beginnings of the server's errors.
 const ERRORS: [&[u8]; 3] = [b"ERROR\r\n", b"CLIENT_ERROR ", b"SERVER_ERROR "];

@@ -23,7 +23,6 @@ pub(super) const INT64: u8 = 0x12;
 
 /// Number of bytes in a document without elements: its length and a zero byte.
 pub(super) const LEAST_BYTES: usize = 5;
-/// Number of bytes in an object id.
 pub(super) const ID_BYTES: usize = 12;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,7 +37,7 @@ pub(super) struct Element<'a> {
     pub(super) value: Range<usize>,
 }
 
-/// Iterates over the elements of a document that is a part of some bytes.
+/// Iterates over the elements of a document inside `bytes`.
 #[derive(Debug, Clone)]
 pub(super) struct Elements<'a> {
     bytes: &'a [u8],
@@ -165,7 +164,6 @@ pub(super) fn binary<'a>(bytes: &'a [u8], element: &Element<'_>) -> Option<&'a [
 pub(super) struct Document(Vec<u8>);
 
 impl Document {
-    /// Returns a document without elements.
     pub(super) fn new() -> Self {
         Self(vec![0; 4])
     }

@@ -15,7 +15,7 @@ const AUTHENTICATE: &str = "log in";
 
 /// Highest number of bytes in an answer before the login is complete. Usual answers have a few hundred.
 const LOGIN_LIMIT: usize = 64 << 10;
-/// From this wire version on a server supports `OP_MSG`.
+/// The lowest wire version of a server that supports `OP_MSG`.
 const LEAST_WIRE_VERSION: f64 = 6.0;
 /// The database if the login does not specify one.
 const USUAL_DATABASE: &str = "test";
@@ -23,16 +23,15 @@ const USUAL_DATABASE: &str = "test";
 impl<S: Stream> Connection<S> {
     /// Sends hello, and logs in if there is a user.
     ///
-    /// The server looks for the account in the database [`Login::accounts`]. If that is not set, it looks in the
-    /// login's database; if neither is set, in `admin`, as with every driver. `timeout_hint` is the stream's own time
-    /// limit, for error messages; the stream enforces it.
+    /// The server looks for the account in the database [`Login::accounts`]. If `accounts` is not set, the server looks
+    /// in the login's database; if the login has no database either, in `admin`. Every driver does the same.
+    /// `timeout_hint` is the stream's own time limit, for error messages; the stream enforces it.
     ///
     /// # Errors
     /// [`WireError::Server`] if the server refuses, with `MongoDB`'s number as its code; [`WireError::Unsupported`] if
     /// the account does not have SCRAM-SHA-256, or the server is older than 3.6; [`WireError::Malformed`] or
     /// [`WireError::TooLong`] if the peer is not `MongoDB` or cannot prove that it knows the password; `Timeout`,
-    /// `Closed`,
-    /// `Io`.
+    /// `Closed`, `Io`.
     ///
     /// # Source
     /// The drivers' specifications of handshake and authentication: github.com/mongodb/specifications (read 2026-11).

@@ -45,7 +45,7 @@ impl Command {
         Self { bytes, number: 0 }
     }
 
-    /// Returns the position in the command of the bytes `wanted`, which occur once.
+    /// Returns the position of the bytes `wanted`, which occur once in the command.
     pub(super) fn position(&self, wanted: &[u8]) -> usize {
         let mut windows = self.bytes.windows(wanted.len());
         windows.position(|it| it == wanted).expect("the caller put these bytes into the command")

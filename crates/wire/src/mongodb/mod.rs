@@ -29,7 +29,6 @@ const ADMIN: &str = "admin";
 
 const ASK: &str = "ask the server";
 
-/// A session over a stream of type `S`.
 #[derive(Debug)]
 pub struct Connection<S: Stream> {
     stream: S,
@@ -48,7 +47,7 @@ pub struct Connection<S: Stream> {
 pub struct Status {
     /// The server's process id, as the server sees it.
     pub pid: u64,
-    /// Number of connections since the server started; `None` from `FerretDB`, which does not report it.
+    /// Number of connections since the server started; `None` from `FerretDB`, which does not report this number.
     pub n_connections: Option<u64>,
     /// How often the server has received each command.
     pub commands: Vec<(String, u64)>,
@@ -70,7 +69,6 @@ impl<S: Stream> Connection<S> {
         self.is_replicated
     }
 
-    /// Returns the database of the login.
     pub fn database(&self) -> &str {
         &self.database
     }

@@ -147,7 +147,7 @@ impl InsertOne {
 }
 
 fn no_ids(source: io::Error) -> WireError {
-    WireError::Io { action: "draw ids for documents", source }
+    WireError::Io { action: "get random bytes for document ids", source }
 }
 
 impl Codec for InsertOne {

@@ -91,7 +91,7 @@ impl Plugin {
     }
 }
 
-/// The exchange of a plugin, with its progress.
+/// A plugin's login exchange, with its state.
 enum Procedure {
     Native(MysqlNativePassword),
     Ed25519(ClientEd25519),
@@ -131,8 +131,8 @@ impl<'a> Authentication<'a> {
     /// Begins with the plugin that the greeting offers: returns the exchange, and the answer that becomes part of the
     /// response.
     ///
-    /// The greeting contains the server's default plugin, not the account's. If that plugin cannot start from the
-    /// greeting, looptax begins with the native plugin, as the C libraries do, and the server switches.
+    /// The greeting contains the server's default plugin, not the plugin of the account. If that plugin cannot start
+    /// from the greeting, looptax begins with the native plugin, as the C libraries do, and the server switches.
     pub(super) fn start(
         greeting: &HandshakePacket<'_>,
         login: &'a Login,
@@ -156,7 +156,6 @@ impl<'a> Authentication<'a> {
         Ok((authentication, answer.unwrap_or_default()))
     }
 
-    /// Returns the plugin that is currently in use.
     pub(super) fn plugin(&self) -> AuthPlugin<'static> {
         self.plugin.of_library()
     }
@@ -180,7 +179,7 @@ impl<'a> Authentication<'a> {
                 packets.write(&answer)?;
             }
         }
-        let expected = "an end of the login";
+        let expected = "the end of the login";
         Err(fault::malformed(packets.action(), expected, b"one more step"))
     }
 

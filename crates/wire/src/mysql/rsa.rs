@@ -88,7 +88,7 @@ fn key(der: &[u8], form: Form) -> Option<Key<'_>> {
     (is_full && is_usable).then_some(Key { modulus, exponent })
 }
 
-/// Returns the content of the DER element of type `tag` at the start, and the bytes after the element.
+/// Returns the content of the DER element of type `tag` at the start of `der`, and the bytes after the element.
 fn element(der: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (&found, rest) = der.split_first()?;
     let (&length, rest) = rest.split_first()?;

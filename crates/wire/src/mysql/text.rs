@@ -16,8 +16,8 @@ pub type Rows = Vec<Row>;
 /// Highest number of bytes in the rows of a query. Our own queries return a few hundred.
 const MAX_ROWS_BYTES: usize = 16 << 20;
 
-/// Number of bytes that a cell, and a row, take in memory in addition to their content. They are counted because a peer
-/// could otherwise turn 16 MiB of NULLs into half a gigabyte.
+/// Number of bytes that a cell, and a row, take in memory in addition to their content. They count towards the limit,
+/// because otherwise a peer could turn 16 MiB of NULLs into half a gigabyte.
 const OVERHEAD_BYTES: usize = size_of::<Option<Vec<u8>>>();
 
 /// Highest number of columns of a result: the servers' own limit.

@@ -62,7 +62,6 @@ pub fn interface(out: &mut Vec<u8>, name: &str, description: &str) {
     });
 }
 
-/// Appends a packet.
 pub fn packet(out: &mut Vec<u8>, packet: &Packet<'_>) {
     let n_bytes = (packet.header.len() + packet.payload.len()) as u32;
     block(out, ENHANCED_PACKET, |out| {

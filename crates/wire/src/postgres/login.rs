@@ -19,7 +19,7 @@ use crate::{Login, Stream, WireError};
 
 const SAY_HELLO: &str = "send the start-up message";
 const AUTHENTICATE: &str = "log in";
-const FINISH: &str = "finish the log-in";
+const FINISH: &str = "finish the login";
 
 /// `SSLRequest`. Source: PostgreSQL documentation, "Message Formats".
 const TLS_REQUEST: [u8; 8] = [0, 0, 0, 8, 0x04, 0xd2, 0x16, 0x2f];
@@ -34,8 +34,8 @@ pub enum Clear {
     NeverGoes,
 }
 
-/// Asks the server whether TLS may start, on a connection on which nothing has been sent yet. If this succeeds, the
-/// next bytes belong to TLS.
+/// Asks the server whether TLS may start, on a connection on which nothing has been sent yet. After success, the next
+/// bytes belong to TLS.
 ///
 /// # Errors
 /// [`WireError::NoTls`] if the server does not offer TLS, [`WireError::Malformed`] if the peer is not a PostgreSQL
@@ -55,10 +55,10 @@ impl<S: Stream> Connection<S> {
     /// Logs in by the method that the server asks for: trust, peer, password in clear text, md5 or SCRAM-SHA-256. With
     /// SCRAM, the server's signature is verified.
     ///
-    /// The password is sent in clear text if the server asks for that, even without TLS, so callers must use this only
-    /// if [`Clear::MayGo`] applies. `timeout_hint` is the stream's own time limit, for error messages; the stream
-    /// enforces it. If the user is empty, the empty name is sent, and the server refuses it. Without a database, the
-    /// server uses the database with the user's name.
+    /// The password is sent in clear text if the server asks for that, even without TLS, so callers must use this
+    /// function only if [`Clear::MayGo`] applies. `timeout_hint` is the stream's own time limit, for error messages;
+    /// the stream enforces it. If the user is empty, the empty name is sent, and the server refuses it. Without a
+    /// database, the server uses the database with the user's name.
     ///
     /// # Errors
     /// [`WireError::Server`] if the server refuses, [`WireError::Unsupported`] if it asks for GSSAPI, SSPI or another

@@ -30,7 +30,7 @@ use statement::{PreparedStatement, numbered};
 pub const GOODBYE: [u8; 5] = [b'X', 0, 0, 0, 4];
 
 /// The search path for looptax's queries: first the server's own objects, then looptax's own temporary tables, in which
-/// PostgreSQL never looks up functions and operators. Neither contains names that other users have made as a trap.
+/// PostgreSQL never looks up functions and operators. Other users cannot create objects in these two schemas as a trap.
 pub const OWN_NAMES: &str = "pg_catalog, pg_temp";
 
 /// A logged-in session over `S`.

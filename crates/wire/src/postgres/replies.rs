@@ -108,7 +108,7 @@ fn first_column(body: &[u8]) -> Result<Range<usize>, WireError> {
     }
 }
 
-/// Returns the server's error, from the whole message.
+/// Parses the server's error from a whole message.
 #[cold]
 pub(super) fn refusal(message: &[u8]) -> WireError {
     match Message::parse(&mut BytesMut::from(message)) {

@@ -11,7 +11,7 @@ use crate::{Codec, Draws, Renewal, Reply, WireError};
 pub struct Counting(Keyed);
 
 impl Counting {
-    /// Makes `INCR prefix000000000042`. Keys as in [`super::Get::new`].
+    /// Makes `INCR prefix000000000042`. For the key, see [`super::Get::new`].
     pub fn incr(prefix: &str) -> Self {
         Self(template(b"INCR", prefix, &[]))
     }

@@ -27,8 +27,8 @@ impl<S: Stream> Connection<S> {
     /// account may not ask for a fact in any of these ways, the fact stays unknown, which is not an error.
     ///
     /// `timeout_hint` is the stream's own time limit, for error messages; the stream enforces it. The password is sent
-    /// in clear text, as the protocol requires, so callers must use this only within this machine or over an encrypted
-    /// stream.
+    /// in clear text, as the protocol requires, so callers must use this function only within this machine or over an
+    /// encrypted stream.
     ///
     /// # Errors
     /// [`WireError::Server`] if the server refuses, with the first word as its code (`NOAUTH`, `WRONGPASS`),

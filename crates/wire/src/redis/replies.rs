@@ -24,7 +24,6 @@ struct Allowance {
     elements: u64,
 }
 
-/// The stream, and the replies read from it.
 #[derive(Debug)]
 pub(super) struct Replies<S> {
     lines: Lines<S>,

@@ -57,7 +57,6 @@ impl Values {
         self.cells.push(Cell::Null);
     }
 
-    /// Returns the values in order.
     pub fn iter(&self) -> impl Iterator<Item = Bound<'_>> {
         self.cells.iter().map(|cell| match cell {
             Cell::Number(number) => Bound::Number(*number),

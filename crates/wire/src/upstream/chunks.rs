@@ -24,7 +24,7 @@ pub(super) enum Chunks {
 /// The result of processing the received bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Taken {
-    /// Number of bytes at the start that are no longer needed.
+    /// Number of received bytes, from the start, that are no longer needed.
     pub(super) n_used: usize,
     /// Number of body bytes among the bytes that are no longer needed.
     pub(super) n_body: u64,
@@ -77,7 +77,7 @@ impl Chunks {
     }
 }
 
-/// Returns the line at the start, without its end; `None` if the line is not complete.
+/// Returns the line at the start of `bytes`, without its line end; `None` if the line is not complete.
 fn line(bytes: &[u8]) -> Result<Option<&[u8]>, WireError> {
     let front = &bytes[..bytes.len().min(MOST_LINE_BYTES)];
     match front.windows(2).position(|pair| pair == b"\r\n") {
@@ -87,7 +87,7 @@ fn line(bytes: &[u8]) -> Result<Option<&[u8]>, WireError> {
     }
 }
 
-/// Returns the hexadecimal number at the start; text after a semicolon is ignored.
+/// Returns the hexadecimal number at the start of `line`; text after a semicolon is ignored.
 fn length(line: &[u8]) -> Result<u64, WireError> {
     let number = line.split(|byte| *byte == b';').next().unwrap_or_default();
     let number = number.trim_ascii();

@@ -94,7 +94,7 @@ impl Fetch {
         })
     }
 
-    /// Parses the head at the start; returns its length once it is complete.
+    /// Parses the head at the start of `received`; returns the head's length, or `None` while the head is not complete.
     fn take_head(&mut self, received: &[u8]) -> Result<Option<usize>, WireError> {
         self.n_body = 0;
         if !self.known_head.is_empty() && received.starts_with(&self.known_head) {
@@ -194,8 +194,8 @@ impl Codec for Fetch {
 /// A complete head with its fields.
 pub(super) type Head<'h, 'b> = httparse::Response<'h, 'b>;
 
-/// Returns the length of the head at the start, and the result of `look` for the head; `None` while the head is not
-/// complete.
+/// Returns the length of the head at the start of `received`, and the result of `look` for the head; `None` while the
+/// head is not complete.
 ///
 /// # Errors
 /// [`WireError::Malformed`] for bytes that are not a head, [`WireError::TooLong`] for a head that does not end.

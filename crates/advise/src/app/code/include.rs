@@ -4,7 +4,6 @@ use super::Language;
 use super::walk::{Sets, walked};
 use crate::app::setting::Read;
 
-/// A file that another file includes.
 #[derive(Debug, Clone)]
 pub struct Included {
     /// The name of the file, as written in the including file.

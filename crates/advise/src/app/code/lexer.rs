@@ -33,7 +33,7 @@ pub(super) fn tokens(text: &str, language: Language) -> Vec<Token> {
     found
 }
 
-/// The text of a token that is not a string; empty after the last token.
+/// The text of the token at index `at`; empty for a string, and after the last token.
 pub(super) fn word<'a>(text: &'a str, tokens: &[Token], at: usize) -> &'a str {
     let token = tokens.get(at).filter(|it| !matches!(it.kind, Kind::Text(_)));
     token.map_or("", |it| &text[it.at.clone()])

@@ -32,7 +32,7 @@ pub(crate) enum Language {
 }
 
 impl Language {
-    /// The signs that begin a comment which ends at the end of the line.
+    /// The signs that begin a comment up to the end of the line.
     const fn line_comments(self) -> &'static [&'static str] {
         match self {
             Self::Php => &["//", "#"],

@@ -10,7 +10,7 @@ pub(super) struct Container {
     pub(super) name: String,
     pub(super) image: Option<String>,
     pub(super) network: Network,
-    /// The targets of the mounts, each with the content.
+    /// The mounts: for each, the path in the container, and the content that is mounted there.
     pub(super) mounts: Vec<(String, Content)>,
     pub(super) may_have_more_mounts: bool,
     /// Files that set the container's environment, as the file names them.
@@ -73,7 +73,7 @@ pub(super) enum Network {
     Own,
     /// The container uses the network of another container in the same file.
     Of(String),
-    /// The container uses the network of something else, in words: the container `vpn`.
+    /// The container uses another network, which the text describes: the container `vpn`.
     Other(String),
     /// The network is not known; the text is the reason.
     Unknown(String),

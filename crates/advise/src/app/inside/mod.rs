@@ -24,7 +24,7 @@ pub use whose::{Brought, Inside, Loopback, Neighbour, is_loopback};
 use whose::{Mount, Mounts};
 
 /// The services of a Compose file that use a file as their environment, or that mount a folder with the file; `None` if
-/// no service does. `path` is the path of the file, and `compose` the path of the Compose file.
+/// there is no such service. `path` is the path of the file, and `compose` the path of the Compose file.
 pub fn handed_to(path: &Path, compose: &Path, text: &str) -> Option<Inside> {
     let folder = compose.parent()?;
     let name = compose.file_name()?.to_string_lossy().into_owned();

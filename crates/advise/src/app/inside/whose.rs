@@ -29,7 +29,7 @@ pub struct Inside {
 pub enum Loopback {
     /// The machine: `network_mode: host`, `hostNetwork: true`, `Network=host`.
     Machine,
-    /// The container itself. These other containers of the file share the loopback.
+    /// The container itself; the list has the other containers of the file that share the container's loopback.
     Own(Vec<Neighbour>),
     /// The loopback of something that the file only names, in words: the container `vpn`.
     Other(String),
@@ -57,7 +57,6 @@ pub enum Brought {
     Unknown,
 }
 
-/// The mounts of one container.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Mounts {
     pub(super) all: Vec<Mount>,
@@ -93,13 +92,12 @@ impl Neighbour {
 }
 
 impl Inside {
-    /// Whether the container is in a Pod.
     pub fn is_in_pod(&self) -> bool {
         self.volume == super::pod::VOLUME
     }
 
     /// The only other container on the same network that, according to its image, runs a server of this protocol.
-    /// `None` unless there is exactly one such container.
+    /// `None` if there is no such container, or more than one.
     pub fn server_beside(&self, protocol: Protocol) -> Option<&str> {
         let Loopback::Own(others) = &self.loopback else {
             return None;

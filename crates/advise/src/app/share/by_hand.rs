@@ -41,13 +41,13 @@ pub fn by_hand(server: &str, protocol: Protocol, is_in_pod: bool) -> String {
     )
 }
 
-/// The step that makes a server open its socket, with a blank before it and a comma after it; empty if the usual image
-/// opens the socket by itself.
+/// The step that makes a server open its socket, with a blank before it and a semicolon after it; empty if the usual
+/// image opens the socket by itself.
 fn turned_on(protocol: Protocol) -> String {
     let folder = usual_folder(protocol);
     match protocol {
         Protocol::Mysql | Protocol::Postgres | Protocol::Mongodb | Protocol::Http | Protocol::Echo => String::new(),
-        Protocol::Fastcgi => " set `listen` of its pool to a path in that folder;".to_owned(),
+        Protocol::Fastcgi => " set `listen` of the PHP-FPM pool to a path in that folder;".to_owned(),
         Protocol::Redis => format!(" start the server with --unixsocket {} --unixsocketperm {MODE};", REDIS.1),
         Protocol::Memcached => {
             format!(
@@ -70,7 +70,8 @@ pub fn publish_by_hand(
     let here = format!("/srv/{name}-socket");
     let volume = format!("{here}:{}", folder.display());
     let turned_on = if has_socket { String::new() } else { turned_on(protocol) };
-    // Other users may have chosen the two names, and a person may copy these commands into a shell.
+    // Other users may have chosen the names of the container and of its folder, and a person may copy the commands into
+    // a shell.
     let [here, volume] = [&here, &volume].map(|it| shell_words::quote(it));
     format!(
         "create a folder on this machine: `install -d -o {uid} -g {gid} {here}`; create the container again with \

@@ -22,9 +22,9 @@ use crate::app::yaml;
 const HARMLESS: [&str; 3] = ["resources", "restart_policy", "labels"];
 
 /// Options for a new volume: a tmpfs in which every user may make sockets. Docker gives an empty volume the owner and
-/// the mode of the image's folder, if the image has the folder. Podman gives it the owner and the mode of the container
-/// that starts first. If the volume itself sets no owner, the server may then lack the right to write in its own folder
-/// (seen with podman 4.3.1, 2026-11-28; parse.go and `fixVolumePermissions` in 5.4).
+/// the mode of the image's folder, if the image has the folder. Podman gives an empty volume the owner and the mode of
+/// the container that starts first. If the volume itself sets no owner, the server may then lack the right to write in
+/// its own folder (seen with podman 4.3.1, 2026-11-28; parse.go and `fixVolumePermissions` in 5.4).
 pub(super) const OPTIONS: &str = "driver_opts: {type: tmpfs, device: tmpfs, o: 'uid=0,gid=0,mode=1777'}";
 
 pub(super) struct File<'a> {

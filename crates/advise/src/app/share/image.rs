@@ -11,7 +11,6 @@ pub(super) struct Socket {
     /// The folder of the socket: the mounted folder, or a folder inside it.
     pub(super) folder: String,
     pub(super) name: String,
-    /// The port of the server.
     pub(super) port: u16,
 }
 
@@ -19,7 +18,7 @@ pub(super) struct Socket {
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct Serving {
     pub(super) socket: Socket,
-    /// Words to add at the end of the server's command. If it has no command, `program` and these words are the
+    /// Words to add at the end of the server's command. If the server has no command, `program` and these words are the
     /// command.
     pub(super) options: Vec<String>,
     pub(super) program: &'static str,
@@ -64,7 +63,8 @@ const POOLERS: [Pooler; 2] = [
 /// The usual folder for the sockets of Google's proxy.
 const CLOUD_SQL: &str = "/cloudsql";
 
-/// The folder, the name and the port of the socket in MySQL's images. The folder contains nothing except the socket.
+/// The folder and the name of the socket in MySQL's images, and the server's port. The folder contains nothing except
+/// the socket.
 ///
 /// # Source
 /// docker-library/mysql, MariaDB/mariadb-docker and docker-library/postgres: their Dockerfiles.
@@ -131,7 +131,7 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
             let rest: &[String] = rest.unwrap_or_default();
             let is_plain = first.is_none_or(|it| it == "php-fpm") && rest.iter().all(|it| PLAIN.contains(&&**it));
             if !is_plain {
-                return Err("the server's command may start something else, or read other files".to_owned());
+                return Err("the server's command may start another program, or read other files".to_owned());
             }
             PHP
         }
@@ -230,8 +230,8 @@ fn of_pgbouncer(server: &Container) -> Result<Serving, String> {
 /// use the socket.
 ///
 /// # Source
-/// GoogleCloudPlatform/cloud-sql-proxy, README ("`unix-socket` query param") and internal/proxy/proxy.go: `networkType`,
-/// `newUnixSocketMount`, the loop over `conf.Instances`.
+/// GoogleCloudPlatform/cloud-sql-proxy, README ("`unix-socket` query param") and internal/proxy/proxy.go:
+/// `networkType`, `newUnixSocketMount`, the loop over `conf.Instances`.
 fn of_cloud_sql(server: &Container, protocol: Protocol) -> Result<Serving, String> {
     let is_part = |it: &str| !it.is_empty() && it.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c));
     let words: Vec<&str> = server.words.iter().map(|it| it.trim_matches(['"', '\''])).collect();

@@ -17,7 +17,7 @@ pub(super) struct Item<'a> {
     pub(super) key: &'a str,
     /// The lines of the item, without the dash. All lines except the first include their indentation.
     pub(super) lines: &'a [String],
-    /// A new list begins below this entry, if the entry exists.
+    /// The key of the entry below which a new list begins, if the entry exists.
     pub(super) below: &'a str,
 }
 

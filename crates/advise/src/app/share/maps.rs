@@ -82,7 +82,8 @@ impl Document<'_> {
     }
 }
 
-/// Returns the object of a document, or the objects in its list.
+/// Returns the Kubernetes object of a document. If the document is a list (`kind: …List`), returns the objects in the
+/// list.
 pub(super) fn objects(node: Node) -> Vec<Node> {
     if !node.get("kind").and_then(Node::text).is_some_and(|it| it.ends_with("List")) {
         return vec![node];

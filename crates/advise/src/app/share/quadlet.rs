@@ -173,8 +173,8 @@ impl Project for Pair<'_> {
             is: format!("`{}` is the container of {server}.container", self.containers[SERVER].title),
             volume: "a volume that both containers mount",
             restart: format!(
-                "systemctl daemon-reload && systemctl restart {server}.service {own}.service (with --user if they are \
-                 a user's): `{server}` is down during that time"
+                "systemctl daemon-reload && systemctl restart {server}.service {own}.service (with --user for \
+                 units of a user): `{server}` is down during that time"
             ),
         }
     }

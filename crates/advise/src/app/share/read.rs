@@ -86,7 +86,7 @@ pub fn read_services(source: &Source<'_>, application: Option<&str>) -> Option<R
     Some(reading)
 }
 
-/// Reads the containers that take variables from elsewhere a second time, now with these variables. Reports missing
+/// If containers take variables from elsewhere, reads these containers again, now with the variables. Reports missing
 /// sources.
 pub fn follow(reading: &mut Reading, source: &Source<'_>) {
     let text = String::from_utf8_lossy(source.bytes);
@@ -131,7 +131,7 @@ struct Environment {
     at: Option<(usize, usize)>,
 }
 
-/// Records from where the container takes the settings of a connection.
+/// Records the sources from which the container takes the settings of a connection.
 fn tell_origins(found: &mut Found, origins: &[Taken]) {
     let names: BTreeSet<&String> = found.bound.iter().flat_map(|it| it.roles.values()).map(|it| &it.path[0]).collect();
     let own = || origins.iter().filter(|it| names.contains(&it.setting.path[0]));
@@ -146,7 +146,7 @@ fn tell_origins(found: &mut Found, origins: &[Taken]) {
         let parts = [&address.host, &address.user, &address.database].into_iter().flatten().cloned();
         secrets.extend(parts.collect::<Vec<_>>());
     }
-    // Replaces the longest value first, because a shorter value may be a part of it.
+    // Replaces the longest value first, because a shorter value may be a part of the longest value.
     secrets.sort_by_key(|it| std::cmp::Reverse(it.len()));
     (found.taken, found.secrets) = (taken, secrets);
 }
@@ -291,8 +291,8 @@ fn is_build_of(service: &str, setting: &Setting) -> bool {
     is_context && matches!(&setting.value, Value::Text(it) if it == "." || it == "./")
 }
 
-/// Whether no other application reads variables with these names, or other signs show the application. Even then it is
-/// not proved that the application reads them.
+/// Whether the names of the variables, or else a sign, show the application. Neither proves that the application reads
+/// the variables.
 fn is_certain(app: &App, signs: &Signs) -> bool {
     app.signs.is_empty() || signs.are_of(app)
 }
@@ -346,7 +346,7 @@ fn of_container(
     let doubted = bound.map(|mut it| {
         let key = it.app.decide.first().filter(|_| wanted.is_none() && !it.is_kind_said);
         if let (Some(elsewhere), Some(decision), None) = (elsewhere, key, &it.doubt) {
-            it.doubt = Some(format!("`{}` decides, and may be set in its `{elsewhere}`", decision.key));
+            it.doubt = Some(format!("`{}` selects the connection, and may be set through `{elsewhere}`", decision.key));
         }
         it
     });

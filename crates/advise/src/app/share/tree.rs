@@ -41,7 +41,6 @@ pub(super) enum Shape {
 }
 
 impl Node {
-    /// The text of the node, if it is a text.
     pub(super) fn text(&self) -> Option<&str> {
         match &self.kind {
             Shape::Text { text, .. } => Some(text),

@@ -5,8 +5,8 @@
 //!
 //! # Source
 //! docker-library/php, Dockerfile-linux.template: `php-fpm.d`, commit f26909cd (2026-01-09); php.net, "FPM
-//! configuration"; `php-fpm -tt` of 8.2: the files are read in the order of their bytes, and the last setting of a pool
-//! takes effect.
+//! configuration"; `php-fpm -tt` of 8.2: the files are read in the byte order of their names, and the last setting of a
+//! pool takes effect.
 
 use std::collections::BTreeSet;
 use std::path::Path;

@@ -456,7 +456,8 @@ impl<'a> Walk<'a> {
         remote: Option<&str>,
     ) {
         let mut roles: BTreeMap<&'static str, Setting> = BTreeMap::new();
-        let mut doubt = remote.map(|it| format!("the address is as seen from where {it} starts the program"));
+        let mut doubt =
+            remote.map(|it| format!("valid only for a program in a container or on another machine ({it})"));
         let mut words_left = words.iter();
         let mut is_first = true;
         let mut options = None;

@@ -1,7 +1,8 @@
 //! The commands of the containers in Kubernetes manifests: the client programs that they start, with the environment of
 //! the container.
 //!
-//! Called by `read` for the settings of a manifest. `yaml` calls `is_of_pod` to recognise the words of a container's command.
+//! Called by `read` for the settings of a manifest. `yaml` calls `is_of_pod` to recognise the words of a container's
+//! command.
 
 use std::collections::BTreeMap;
 

@@ -63,8 +63,8 @@ pub(super) fn read(sink: &mut Sink<'_>) {
     }
 }
 
-/// Returns a problem that names the files which a file includes, if the file itself passes on no requests. looptax does
-/// not read these files.
+/// If a file passes on no requests itself, returns a problem that names the files which it includes. looptax does not
+/// read these files.
 pub(super) fn includes(text: &str) -> Option<Problem> {
     // The files of nginx's own packages contain no servers.
     let is_theirs =
@@ -185,7 +185,8 @@ fn shown(blocks: &[String]) -> Vec<String> {
     kept.cloned().collect()
 }
 
-/// Whether a text is a name without a port, other than `localhost`: machines do not resolve such names by default.
+/// Whether a text is a name without a dot or a port, other than `localhost`. By default, a machine does not resolve
+/// such a name.
 fn is_bare_name(text: &str) -> bool {
     let is_name = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
     let is_number = text.chars().all(|c| c.is_ascii_digit());

@@ -79,7 +79,7 @@ impl<'a> Sink<'a> {
 }
 
 /// The value for an address like `host:port`. If the text contains a variable, the value is hidden, because only the
-/// program can evaluate it.
+/// program can evaluate the variable.
 pub(super) fn address(text: &str) -> Value {
     if text.contains(['$', '%', '{']) {
         return Value::Hidden;

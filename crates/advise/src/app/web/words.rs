@@ -4,9 +4,9 @@ use std::ops::Range;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Ends {
-    /// A directive ends with a semicolon. Braces have a meaning anywhere.
+    /// A directive ends with a semicolon. A brace opens or closes a block anywhere.
     Semicolon,
-    /// A directive ends with its line. A brace has a meaning only as a separate word.
+    /// A directive ends with its line. A brace opens or closes a block only as a separate word.
     Line,
 }
 

@@ -184,8 +184,8 @@ const CHANGED: &str = "the account has another password or plugin, or demands TL
 const MADE_OR_CHANGED: &str = "the account does not exist, has another password or plugin, or demands TLS; if CREATE \
                                warns that the account exists, a program that uses this account today needs the \
                                client's password after the ALTER";
-/// An explanation for the next step: MariaDB answers a login for a missing account as it would for an existing account.
-/// Which account it imitates depends on the name.
+/// Words for the next step if the account may not exist: for a missing account, MariaDB answers a login as it would for
+/// an existing account, and the missing account's name decides which account MariaDB imitates.
 const MADE_OR_ASKS_SYSTEM: &str = "the account does not exist (MariaDB may then give the same answer), or the server \
                                    asks the operating system which user logs in; if CREATE warns that the account \
                                    exists, the ALTER makes the server accept a password as well; if CREATE does not \

@@ -66,8 +66,8 @@ pub(super) fn granted(grants: &[String], account: &str) -> Vec<String> {
     grants.iter().map(line).collect()
 }
 
-/// Selects the plugin of the account for TCP, because the client supports it. Otherwise selects the default plugin,
-/// because every client of both servers supports it.
+/// Uses the plugin of the account for TCP, which the client supports, if looptax can write a statement for this plugin.
+/// For any other plugin, uses the default plugin, which every client of both servers supports.
 fn identified(tcp: &MysqlLogin) -> String {
     match (tcp.server, &*tcp.plugin) {
         (Server::Mariadb, plugin @ "ed25519") => {

@@ -2,7 +2,6 @@
 
 use super::Server;
 
-/// Whether the pattern matches this name.
 pub(super) fn matches(pattern: &str, name: &str) -> bool {
     let pattern: Vec<char> = pattern.chars().collect();
     let name: Vec<char> = name.chars().collect();

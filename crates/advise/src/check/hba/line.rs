@@ -106,7 +106,7 @@ impl HbaLine {
         words.join(" ")
     }
 
-    /// The line, after its number.
+    /// The line with its number: `line 3: local all all peer`.
     pub(super) fn numbered(&self) -> String {
         format!("line {}: {}", self.number, self.shown())
     }

@@ -21,9 +21,9 @@ pub fn unit_points(unit: &UnitSettings, socket: &str) -> Vec<Point> {
     if let Some(line) = &unit.without_unix {
         let what = format!("`{line}` in the unit: its program cannot open a Unix socket (EAFNOSUPPORT)");
         let next = if line.contains('~') {
-            "remove AF_UNIX from that list, then systemctl daemon-reload and restart the unit".to_owned()
+            "remove AF_UNIX from RestrictAddressFamilies=, then systemctl daemon-reload and restart the unit".to_owned()
         } else {
-            "add AF_UNIX to that list, then systemctl daemon-reload and restart the unit".to_owned()
+            "add AF_UNIX to RestrictAddressFamilies=, then systemctl daemon-reload and restart the unit".to_owned()
         };
         points.push(point(PointCode::UnitForbidsSockets, what, next));
     }

@@ -14,7 +14,7 @@ pub struct UnitSettings {
     pub is_dynamic: bool,
     /// Whether the unit has its own `/tmp` and `/var/tmp`.
     pub has_private_tmp: bool,
-    /// Whether the unit may share these two folders with another unit.
+    /// Whether the unit may share its `/tmp` and `/var/tmp` with another unit.
     pub joins_namespace: bool,
     pub home: Home,
     /// Folders and files that the unit cannot access.

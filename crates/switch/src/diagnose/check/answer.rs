@@ -23,7 +23,6 @@ use crate::diagnose::unspoken;
 /// The facts that are the same for all connections of a check.
 #[derive(Debug, Clone, Copy)]
 pub struct Around<'a> {
-    /// The client. Each connection sets `address` and `no_login` itself.
     pub client: &'a super::Client,
     /// The servers on this machine, as the client sees them.
     pub near: Near<'a>,
@@ -33,7 +32,7 @@ pub struct Around<'a> {
     pub n_connections: Option<u32>,
 }
 
-/// Checks a connection of a file or an environment. Also returns the socket that is in the lines to change.
+/// Checks a connection of a file or an environment. Also returns the socket that the new lines use.
 pub(super) fn found(
     looked: &Looked,
     found: &Found,
@@ -97,8 +96,8 @@ pub(super) fn found(
     Ok((answer, None))
 }
 
-/// Checks a connection from its file's text only, and returns the socket that it may have: the given socket, or the
-/// usual one. Does not inspect this machine, and contacts no server.
+/// Checks a connection from its file's text only. Also returns the socket that the server may have: `given`, or the
+/// usual socket. Does not inspect this machine, and contacts no server.
 pub(super) fn by_text(looked: &Looked, found: &Found, given: Option<&Path>) -> (CheckedConnection, Option<SocketOf>) {
     let mut answer = unasked(looked, found);
     if found.fails {
@@ -135,7 +134,8 @@ pub(super) fn by_text(looked: &Looked, found: &Found, given: Option<&Path>) -> (
     (answer, socket)
 }
 
-/// Adds the points about a socket that a file contains. In a container the same path may lead to another socket.
+/// Adds the points about the socket in a file's settings. Inside a container, the socket's path may lead to another
+/// socket.
 fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, address: &Address, around: Around<'_>) {
     let may_log_in = no_login(found, address).is_none();
     let Some(inside) = contained::inside(found, around.client.pid) else {
@@ -160,9 +160,9 @@ fn take_socket(answer: &mut CheckedConnection, looked: &Looked, found: &Found, a
     }
 }
 
-/// For a failing configuration, adds the lines that set a socket, and a point on whether the client reaches this
-/// socket. This is the socket that the configuration contains, or the socket of its server. `switch` does not write
-/// these lines, because no connection proves them. Adds no lines for a guessed socket.
+/// For a configuration that fails, adds the lines that set a socket, and a point on whether the client reaches the
+/// socket. The socket is the one in the configuration, or the server's socket. Adds nothing for a guessed socket.
+/// `switch` does not write these lines, because there is no connection by which it could prove them.
 fn mend(answer: &mut CheckedConnection, found: &Found, around: Around<'_>) {
     let Some(address) = &found.address else {
         return;
@@ -216,8 +216,8 @@ pub(super) fn unasked(looked: &Looked, found: &Found) -> CheckedConnection {
     }
 }
 
-/// Returns the lines to change if looptax cannot try the socket. No lines are returned for a socket that looptax has
-/// not seen and the caller has not passed.
+/// Returns the lines to change for a server whose protocol looptax does not speak; no lines if the socket is only a
+/// guess.
 fn unspoken_changes(found: &Found, address: &Unspoken, around: Around<'_>) -> Vec<Change> {
     let seen = unspoken::find(address, around.socket, around.near).ok();
     let Some(socket) = seen.filter(|it| !it.is_guess && !it.is_candidate) else {
@@ -247,8 +247,8 @@ fn transport(found: &Found) -> Point {
     match (found.takes, &found.address) {
         (None, _) => {
             let next = if found.is_of_a_proxy() {
-                "the proxy's variables are set only in its own files: find the values there, and check that \
-                 address; `looptax find` shows which server the proxy connects to"
+                "the proxy's variables are set only in its own files: find the values there, and check the address \
+                 that they contain; `looptax find` shows which server the proxy connects to"
             } else {
                 "pass the running application with --pid PID, so that looptax can read its environment; or check a DSN"
             };
@@ -358,7 +358,7 @@ fn look_at_the_socket(
 /// Returns a point about a port that the client ignores: `localhost` means the socket, and the server on that port is
 /// not the server on the socket.
 fn port_ignored(socket: &SocketOf, address: &Address, around: Around<'_>) -> Option<Point> {
-    // looptax's lists of servers are of its own network namespace.
+    // looptax's list of servers covers only its own network namespace.
     if !socket.is_guess || around.client.other_network().is_some() {
         return None;
     }

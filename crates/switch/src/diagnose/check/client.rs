@@ -13,14 +13,13 @@ use super::site::workers_of;
 use super::unit::{Unit, unit_of};
 use crate::diagnose::socket_of::Near;
 
-/// A client that would use the socket.
 #[derive(Debug)]
 pub struct Client {
     /// The client's process, if it is running.
     pub pid: Option<u32>,
     /// A running process that represents the client, if the client is not one particular process.
     pub worker: Option<u32>,
-    /// The access rights that a check takes on; `None` if looptax itself is the client.
+    /// The access rights with which looptax tries the socket; `None` if looptax itself is the client.
     pub rights: Option<Rights>,
     pub user: String,
     pub shown: String,
@@ -40,7 +39,6 @@ pub struct Client {
 const DYNAMIC_USER: u32 = 61_184;
 
 impl Client {
-    /// Finds the client by its process or user.
     pub fn find(pid: Option<u32>, user: Option<&str>) -> Result<Self, Failure> {
         let passwd = read("/etc/passwd");
         if let Some(pid) = pid {
@@ -145,7 +143,7 @@ impl Client {
         Ok(client)
     }
 
-    /// Whether the client is not looptax itself, but a process, a user or the user of a unit.
+    /// Whether the client is a process, a user or a unit's user, and not looptax itself.
     pub fn is_named(&self) -> bool {
         self.pid.is_some() || self.rights.is_some()
     }

@@ -1,8 +1,8 @@
 //! Points about a connection whose file describes a container. Inside the container, 127.0.0.1 and the folders differ
 //! from this machine's.
 //!
-//! looptax does not try the file's password unless the address leads to this machine. With `--pid`, looptax inspects
-//! the process's own namespaces instead. Called by `answer`.
+//! looptax tries the file's password only if the address leads to this machine. With `--pid`, looptax inspects the
+//! process's own namespaces instead. Called by `answer`.
 
 use std::path::{Path, PathBuf};
 
@@ -75,9 +75,9 @@ fn unknown(what: impl Into<String>, how: &str) -> Point {
     Point::new(Topic::Server, PointCode::LoopbackOfContainer, Outcome::Unknown, what, how)
 }
 
-/// Returns a socket of this machine if its path is the same inside the container. Otherwise returns `None` and adds a
-/// point: no volume mounts the socket's folder, or a volume mounts it at another path. In that case, a person has to
-/// write the lines.
+/// Returns the socket if its path is the same inside the container. Otherwise returns `None` and adds a point: no
+/// volume mounts the socket's folder, or a volume mounts the folder at another path, and a person has to write the
+/// lines.
 pub(super) fn as_seen(answer: &mut CheckedConnection, socket: SocketOf, inside: Option<&Inside>) -> Option<SocketOf> {
     let Some(inside) = inside else {
         return Some(socket);

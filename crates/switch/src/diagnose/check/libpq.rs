@@ -1,7 +1,7 @@
-//! Adds the parameters that libpq adds to an address: those of a service, and those in environment variables.
+//! Adds to an address the parameters that libpq takes from a service and from environment variables.
 //!
-//! If the caller passed a process, the environment of that process counts, as it does for libpq. looptax's own
-//! environment differs from the application's, so a variable in looptax's own environment only leads to a note.
+//! If the caller passed a process, the variables of its environment count. A variable of looptax's own environment only
+//! leads to a note, because the application may have another environment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -66,7 +66,7 @@ fn value(pairs: &Pairs, name: &str) -> Option<String> {
     Some(pairs.iter().rfind(|it| it.0 == name)?.1.clone())
 }
 
-/// Adds those parameters that `pairs` does not have yet.
+/// Adds the parameters of `more` that `pairs` does not have yet.
 fn add(pairs: &mut Pairs, more: Pairs) {
     for (name, value) in more {
         if pairs.iter().all(|it| it.0 != name) {

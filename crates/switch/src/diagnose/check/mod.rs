@@ -1,7 +1,7 @@
 //! The command `check`: gathers the facts from which the points are made.
 //!
-//! `client` describes the client, `libpq` reads the parameters that libpq adds to the client's address, `rights` takes
-//! on the client's rights, `reach` follows the client's path to the socket, and `logins` logs in once over each
+//! `client` describes the client, `libpq` reads the parameters that libpq adds to the client's address, `rights` gives
+//! a thread the client's rights, `reach` follows the client's path to the socket, and `logins` logs in once over each
 //! endpoint and queries the server. `sources` finds the connections of a file or a process, `subject` checks them,
 //! `answer` reports on each of them, and `offered` gives the command that writes both sides of a connection between two
 //! containers. `looptax_advise::check` puts the facts into words.
@@ -223,7 +223,7 @@ fn listening(server: Option<&Server>, address: &Address) -> Point {
             PointCode::ServerNotSeen,
             Outcome::Unknown,
             format!(
-                "looptax did not see a server that it knows on port {}{}",
+                "looptax sees no server of a known kind on port {}{}",
                 address.port,
                 if looptax_host::is_privileged() {
                     ""
@@ -288,8 +288,8 @@ fn on_the_socket(socket: &SocketOf, question: Question<'_>) -> Vec<Point> {
     points
 }
 
-/// Returns points about settings of a unit file that change which sockets its program sees. They are left out for a
-/// running process, because looptax inspects the process's own folders.
+/// Returns points about settings of a unit file that change which sockets its program sees. For a running process,
+/// leaves out the points about hidden sockets, because looptax inspects the process's own folders.
 fn by_unit(client: &Client, socket: &SocketOf) -> Vec<Point> {
     let Some(unit) = &client.unit else {
         return Vec::new();
@@ -347,8 +347,8 @@ fn how_to_add_a_socket(kind: Kind, address: &Address) -> String {
         let port = address.port;
         let _ = write!(
             how,
-            "; `looptax dsn {scheme}://{host}:{port} --socket PATH` prints the lines for both sides, `looptax check \
-             FILE --socket PATH` the lines for one file"
+            "; `looptax dsn {scheme}://{host}:{port} --socket PATH` prints the lines for both sides; `looptax check \
+             FILE --socket PATH` prints the lines for one file"
         );
     }
     if ServerFile::family_of(kind).is_some() {

@@ -24,8 +24,8 @@ pub(super) struct Offered {
 impl Offered {
     pub(super) fn of(&self, found: &Found) -> Option<&str> {
         let of_line = found.line.and_then(|it| self.each.get(&it));
-        // looptax reads a file either container by container or as a whole. It may recognise the kind of server in an
-        // image in only one of these two cases.
+        // `found` was read from the whole file, but `each` container by container. Only one of the two readings may
+        // recognise the kind of server from an image.
         let own = of_line.and_then(|it| it.get(found.kind).or_else(|| it.values().next().filter(|_| it.len() == 1)));
         own.unwrap_or(&self.others).as_deref()
     }
@@ -78,7 +78,7 @@ pub(super) fn offered(file: &FileText<'_>) -> Option<Offered> {
     Some(Offered { each, others })
 }
 
-/// Does the same as [`offered`] for a file that has not been read yet.
+/// Reads a file, and then does the same as [`offered`].
 pub(super) fn offered_by(path: &Path) -> Option<Offered> {
     let bytes = Files::Ours.read(path).ok()?;
     let text = String::from_utf8_lossy(&bytes);
@@ -117,7 +117,7 @@ fn named(own: &[Shared<'_>], plain: &str, is_written: &mut dyn FnMut(&str) -> bo
     }
     let sole = unknown.first().and_then(|it| it.sole_reader.as_deref());
     if let Some(name) = sole.filter(|it| unknown.iter().all(|other| other.sole_reader.as_deref() == Some(*it))) {
-        return Some(writes(&format!("{plain} --as '{name}'"), ", if it is that application"));
+        return Some(writes(&format!("{plain} --as '{name}'"), ", if that application reads the file"));
     }
     let variable = unknown.iter().find_map(|it| it.named_by()).unwrap_or("its variables");
     let names: Vec<String> = names.into_iter().map(|it| format!("'{it}'")).collect();

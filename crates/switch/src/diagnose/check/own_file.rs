@@ -1,8 +1,7 @@
 //! Finds the configuration file of a running server: the file in the server's command line, the file that the server
 //! reports, or the file that servers of this kind usually read.
 //!
-//! Reads the files that it finds. Called if the check advises a setting of a server, and by the code that switches both
-//! sides.
+//! Reads the files that it finds. Called when a check advises a server's setting, and when a switch changes both sides.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,8 +14,8 @@ use looptax_model::dsn::Address;
 
 use super::logins::login;
 
-/// Returns the server's file, with its family. If the command line does not contain the file, looptax asks the server
-/// at `address`; `None` if the server requires a login and rejects looptax.
+/// Returns the server's file, with its family: the file in the command line, else the file that the server at `address`
+/// reports, else the only file that servers of this kind usually read. `None` if looptax finds no file.
 pub(super) fn own_file(
     server: &Server,
     address: Option<(&Address, SocketAddr)>,
@@ -43,15 +42,15 @@ pub(crate) fn ask(address: &Address, tcp: SocketAddr) -> BeforeRestart {
     asked
 }
 
-/// Returns the family of a file, if the file belongs to this kind of server.
+/// Returns the family of server files to which a file belongs, if this server reads files of that family.
 fn family(server: &Server, path: &Path) -> Option<&'static ServerFile> {
     let text = read::config(path).ok().filter(|_| read::is_file(path))?;
     let name = path.file_name()?.to_string_lossy();
     ServerFile::of(&name, &text).find(|it| it.kinds.contains(&server.kind))
 }
 
-/// Returns the only file that a server of this kind usually reads; `None` if an option of the server's command line
-/// names another file.
+/// Returns the file that servers of this kind usually read, if exactly one exists; `None` if an option of the server's
+/// command line names another file.
 fn usual(server: &Server, arguments: &[String]) -> Option<(&'static ServerFile, PathBuf)> {
     let file = ServerFile::family_of(server.kind)?;
     let is_elsewhere = |it: &String| file.elsewhere.iter().any(|own| it.split('=').next() == Some(own));

@@ -29,7 +29,6 @@ pub struct Question<'a> {
 }
 
 impl<'a> Question<'a> {
-    /// Makes a question about an address only.
     pub fn of(address: &'a Address, client: &'a Client, near: Near<'a>) -> Self {
         Self { address, client, near, socket: None, n_connections: None, pool: None, source: None, no_login: None }
     }

@@ -61,7 +61,8 @@ pub(super) fn point(server: Option<&Server>, socket: &SocketOf, question: Questi
     Some(point)
 }
 
-/// Returns where in the server's own file the setting is, if looptax knows that file.
+/// Returns the end of the advice for a short queue: the path of the server's own file, and the command that writes the
+/// setting. Empty if looptax does not know the file.
 fn in_its_file(server: &Server, question: Question<'_>) -> String {
     let port = question.address.port;
     let is_there = |it: &Endpoint| matches!(it.place, Place::Tcp(at) if at.port() == port);

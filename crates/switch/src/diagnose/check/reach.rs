@@ -61,7 +61,7 @@ fn run(socket: &Path, client: &Client, view: Option<u32>) -> io::Result<Vec<u8>>
             command.args(["--groups", &groups.join(",")]);
         }
     }
-    // The user whose rights the child has can stop the child, or make it wait for a file system.
+    // The time limit is needed because the client's user can stop the child, or make it wait for a file system.
     let output = children::output(&mut command, PATIENCE)?;
     if output.status.success() {
         Ok(output.stdout)

@@ -1,4 +1,4 @@
-//! Takes on a client's rights in one thread of looptax.
+//! Gives one thread of looptax a client's rights.
 //!
 //! The kernel keeps user and groups per thread, so the other threads keep their own rights.
 

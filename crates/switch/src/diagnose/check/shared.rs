@@ -1,4 +1,5 @@
-//! Points about a connection between two containers of one project that can share a socket by a common volume.
+//! Points about a connection between two containers of a project: the containers can share a socket through a common
+//! volume.
 //!
 //! Reports only what the file shows; looptax does not look inside the containers. Called by `subject`.
 
@@ -7,7 +8,7 @@ use looptax_advise::check::verdict;
 use looptax_model::dsn::MASK;
 use looptax_model::record::{CheckedConnection, Outcome, PointCode};
 
-/// The points about a server that is not on this machine.
+/// The codes of points about a server that is not on this machine.
 const ELSEWHERE: [PointCode; 3] =
     [PointCode::ServerInContainer, PointCode::LoopbackOfContainer, PointCode::ServerElsewhere];
 
@@ -59,7 +60,7 @@ pub(super) fn answer(checked: &mut CheckedConnection, found: &Found, share: &Res
     };
     let password = address.password.as_ref().map(|_| MASK.to_owned());
     checked.changes = found.changes(&share.fields(address, password));
-    // looptax cannot name the application that the lines belong to.
+    // looptax does not know the application, so there are no lines to show.
     if found.is_guessed && checked.changes.iter().all(|it| it.edits.is_empty()) {
         checked.changes.clear();
     }

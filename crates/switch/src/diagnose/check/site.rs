@@ -1,7 +1,7 @@
 //! Finds the PHP-FPM workers that read a site's file because they serve its folder.
 //!
 //! A pool counts if its user or group owns the file, or if it is the only pool and the file is in a folder where web
-//! servers keep their sites. If several pools remain, looptax asks a person. Inspects processes and the file's owner;
+//! servers keep their sites. If several pools remain, none of them counts. Inspects processes and the file's owner;
 //! called by `client`.
 
 use std::collections::BTreeMap;

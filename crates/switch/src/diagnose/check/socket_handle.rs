@@ -1,4 +1,5 @@
-//! A socket's file, held open so that looptax reaches the socket whatever rights a thread takes on afterwards.
+//! A socket's file, held open so that a thread can connect to the socket after the thread has taken on another user's
+//! rights.
 //!
 //! Called by `logins`.
 
@@ -13,7 +14,6 @@ use looptax_host::{Links, Walk};
 
 use super::client::Client;
 
-/// A socket that looptax holds open, so that it reaches the socket whatever rights and view a thread takes on later.
 pub(super) enum SocketHandle {
     /// The socket's file; its path may have any length.
     File(OwnedFd),
@@ -22,7 +22,7 @@ pub(super) enum SocketHandle {
 }
 
 impl SocketHandle {
-    /// Opens the socket at `path` as the client sees it, or as looptax does.
+    /// Opens the socket at `path` as the client sees it; without a client, as looptax sees it.
     ///
     /// # Errors
     /// The kernel's error if it cannot open the path.
@@ -46,7 +46,7 @@ impl SocketHandle {
         }
     }
 
-    /// Puts the socket's path into an error text, in place of the path that looptax used.
+    /// Puts the socket's path into an error text, in place of the path `/proc/self/fd/…` that looptax used.
     pub(super) fn named(&self, text: &str, path: &Path) -> String {
         match self {
             Self::File(file) => text.replace(&place(file), &path.to_string_lossy()),

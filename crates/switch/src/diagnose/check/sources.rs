@@ -37,13 +37,13 @@ const MOST_LEVELS: usize = 4;
 /// A file or environment that looptax has read.
 #[derive(Debug)]
 pub(super) struct Looked {
-    /// The source's name for a person: a path, or `environment of php-fpm 123`.
+    /// The source's name for a person: a path, or `the environment of php-fpm 123`.
     pub name: String,
     /// The contents of a file, with the files from which its containers get variables; empty for an environment.
     pub whole: Whole,
     pub reading: Reading,
-    /// The containers to which host names in this source may refer: those of its own Compose file, or of a Compose file
-    /// in its folder.
+    /// The containers to which host names in this source may refer: the services of its own Compose file, or of a
+    /// Compose file in its folder.
     pub services: Vec<Service>,
     pub neighbours: Vec<String>,
     /// Names and texts of the other `.container` units in the folder, if this source is such a unit.
@@ -68,7 +68,7 @@ pub struct FileText<'a> {
     /// The application's name in the table of applications; `None` if the file's own name and text show the
     /// application.
     pub application: Option<&'a str>,
-    /// Variables for the file that are set elsewhere. A process's own variables override them.
+    /// The values that other files set for the file's variables. A process's own variables override these values.
     pub environment: &'a BTreeMap<String, String>,
     /// Whether looptax reads the file container by container.
     pub by_container: bool,
@@ -139,9 +139,8 @@ pub(super) fn file(path: &Path, pid: Option<u32>, application: Option<&str>) -> 
     looked((path, path), &bytes, manner, Files::Ours)
 }
 
-/// Returns the connections of `config/database.php` that depend on variables of this Laravel `.env`, but only for those
-/// kinds of server for which an edit of the `.env` is not enough. For these kinds of server, removes the connections of
-/// the `.env` from `of_dotenv`.
+/// For the kinds of server for which an edit of this Laravel `.env` is not enough: returns the connections of
+/// `config/database.php` that depend on the `.env`, and removes the connections of these kinds from `of_dotenv`.
 pub(super) fn laravel(dotenv: &Path, of_dotenv: &mut Looked) -> Option<Looked> {
     let is_dotenv = dotenv.file_name().is_some_and(|it| it == ".env");
     let root = dotenv.parent().filter(|_| is_dotenv && of_dotenv.neighbours.iter().any(|it| it == "artisan"))?;
@@ -263,8 +262,8 @@ fn handed_to_a_container(path: &Path, files: Files<'_>) -> Option<Inside> {
     })
 }
 
-/// The table of applications has texts to look for in other files of the folder. Returns the texts that these files
-/// contain.
+/// The table of applications lists texts that other files in the same folder may contain. Returns the texts that are
+/// there.
 fn texts_beside(path: &Path, files: Files<'_>) -> Vec<String> {
     let mut read: BTreeMap<&str, Option<String>> = BTreeMap::new();
     let asked = app::texts_beside().iter().filter(|(file, text)| {
@@ -278,8 +277,8 @@ fn texts_beside(path: &Path, files: Files<'_>) -> Vec<String> {
 }
 
 /// Returns the libraries of the project to which a file belongs. The libraries are listed in manifests; looptax reads
-/// those of the nearest folder above the file that has manifests. Only manifests of the file's owner and of root count,
-/// because other users may write to folders such as `/tmp`.
+/// the manifests of the nearest folder above the file that has any. Only manifests of the file's owner and of root
+/// count, because other users may write to folders such as `/tmp`.
 fn libraries(path: &Path, owner: Option<u32>, files: Files<'_>) -> Vec<String> {
     let Some(owner) = owner else { return Vec::new() };
     let folders = path.ancestors().skip(1).take(MOST_LEVELS);
@@ -363,7 +362,7 @@ fn unknown_application(name: &str) -> Failure {
     )
 }
 
-/// Returns the environment of a file below Laravel's `config`: a process's variables override those in `.env`.
+/// Returns the environment of a file below Laravel's `config`: a process's variables override the variables in `.env`.
 fn laravel_environment(
     path: &Path,
     environment: Option<&BTreeMap<String, String>>,
@@ -435,8 +434,8 @@ pub(super) fn process(process: &Process) -> Result<Vec<Looked>, Failure> {
     Ok(looked)
 }
 
-/// Puts a value in double quotes. Inside the quotes, only these two characters have a special meaning for the code that
-/// reads the value.
+/// Puts a value in double quotes. Inside the quotes, only `\` and `"` have a special meaning for the code that reads
+/// the value.
 fn quoted(value: &str) -> String {
     format!("\"{}\"", value.replace('\\', "\\\\").replace('"', "\\\""))
 }
@@ -462,7 +461,6 @@ pub(super) fn connected(pid: u32, survey: &Survey) -> Vec<Address> {
 /// A connection whose process at the other end is not visible to looptax.
 #[derive(Debug)]
 pub(super) struct Unseen {
-    /// The destination of the connection.
     pub(super) to: SocketAddr,
     /// The visible facts about the other end, such as `of user mysql; may be mariadbd 812`.
     seen: String,
@@ -476,10 +474,7 @@ impl Unseen {
 
     /// Reports on the connection: its destination, and how to find out more.
     pub(super) fn answer(&self) -> CheckedConnection {
-        let what = format!(
-            "connected over TCP to {}; only root can see whether a server that looptax knows listens there",
-            self.words()
-        );
+        let what = format!("connected over TCP to {}; only root can see which process listens there", self.words());
         let next = "run looptax as root, or check the address itself: looptax check URL";
         let how = "looked at the listening sockets and their users";
         let (code, outcome) = (PointCode::ServerListens, Outcome::Unknown);

@@ -1,4 +1,4 @@
-//! Checks a file or a process: all its connections.
+//! Checks all connections of a file or a process.
 
 use std::cell::OnceCell;
 use std::collections::BTreeMap;
@@ -50,7 +50,7 @@ pub struct Switchable {
     /// The destination as a TCP address of this machine; `None` if the host is another machine. If the connection's
     /// socket is known, an address outside this machine also counts, because it may be a container's address.
     pub tcp: Option<SocketAddr>,
-    /// The socket that the connection would use; `None` if looptax knows no socket of the same server.
+    /// The socket that the connection would use; `None` if looptax knows no socket of the connection's server.
     pub socket: Option<String>,
     /// How many connections are opened at the same time, if looptax knows the number.
     pub at_once: Option<Count>,
@@ -100,7 +100,7 @@ impl Switchable {
     }
 }
 
-/// Whether looptax writes the connection's lines, whatever its application is.
+/// Whether `switch` writes the connection's lines, and would write the same lines for every possible application.
 fn would_write(place: &Looked, found: &Found, socket: &SocketOf) -> bool {
     let Some(address) = found.address.as_ref().filter(|_| !found.is_guessed && !found.is_of_a_proxy()) else {
         return false;
@@ -351,8 +351,8 @@ impl Sources {
     /// If there is no application with the given name.
     pub(crate) fn by_text(file: &FileText<'_>, socket: Option<&Path>) -> Result<(Vec<Switchable>, Self), Failure> {
         let looked = sources::text_alone(file)?;
-        // To find the command, looptax has to read the file again, so it looks for one only if a part of the file is
-        // for containers.
+        // To find the command, looptax has to read the file again, so it does this only for a connection whose server
+        // is not on this machine.
         let offers = OnceCell::new();
         let all = looked.reading.found.iter().map(|found| {
             let (mut checked, socket) = answer::by_text(&looked, found, socket);
@@ -402,8 +402,8 @@ impl Sources {
                 let unseen: Vec<String> = self.unseen.iter().map(Unseen::words).collect();
                 return Failure::usage(
                     format!(
-                        "neither the environment nor the working folder of the process contains a server that \
-                         looptax knows; the process is connected to {}, and only root can see the process there",
+                        "neither the environment nor the working folder of the process contains a server that looptax \
+                         knows; the process is connected to {}, and only root can see which process listens there",
                         unseen.join(", ")
                     ),
                     "run looptax as root, or check the address itself: looptax check URL",

@@ -1,5 +1,5 @@
-//! Points about a connection whose container gets variables from other files or objects. They name the file and line of
-//! each variable, and never show a Secret's values.
+//! Points about a connection whose container gets variables from other files or objects. The points name the file and
+//! line of each variable, and never show a Secret's values.
 //!
 //! Called by `subject`, for all connections of a file.
 

@@ -1,4 +1,4 @@
-//! Reads a systemd unit from its file: its settings, those of its drop-ins, and the user that they set.
+//! Reads a systemd unit's settings and user from its file and its drop-ins.
 //!
 //! Reads the files up to a size limit, and does not ask systemd. Called by `client`.
 
@@ -8,13 +8,12 @@ use looptax_advise::check::UnitSettings;
 
 use super::bounded_read::Files;
 
-/// The maximum number of drop-ins that are read.
 const MOST_DROP_INS: usize = 64;
 
 #[derive(Debug, Clone)]
 pub struct Unit {
     pub settings: UnitSettings,
-    /// The unit's name without its suffix; the unit's dynamic user has the same name.
+    /// The unit's name without its suffix; also the name of the dynamic user, if the unit sets no user.
     pub name: String,
     /// The user that the unit sets, if this machine does not have that user.
     pub unknown_user: Option<String>,

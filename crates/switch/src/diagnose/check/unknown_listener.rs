@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(3);
 const MOST_SERVERS: usize = 3;
 
 /// Returns the point for an address at which no known server listens. There is no socket to check, because a guessed
-/// socket proves nothing. The socket `candidate` may belong to the server, but no login shows that.
+/// socket proves nothing. `candidate` is a socket that may belong to the server, although no login showed it.
 pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: Option<&str>) -> Point {
     let like = seen_here(question);
     let is_ours = question.client.other_network().is_none();
@@ -53,7 +53,7 @@ pub(super) fn nobody_known(tcp: SocketAddr, question: Question<'_>, candidate: O
         "the program that listens there is not a server that looptax knows: a port proxy, or a server in a container"
             .to_owned()
     } else {
-        "only root can see which socket belongs to that program".to_owned()
+        "only root can see which program listens there".to_owned()
     };
     Point::new(
         Topic::Server,

@@ -23,7 +23,6 @@ pub struct Count {
 }
 
 impl Count {
-    /// Returns the number that a person typed.
     pub(crate) fn typed(n: u32) -> Self {
         Self { n, words: "from --connections".to_owned() }
     }
@@ -37,7 +36,8 @@ pub(super) fn count(pid: u32, pool: Option<&Pool>) -> Option<Count> {
     }
     let (above, n) = beside(&one);
     let name = one.program_name();
-    let whose = if n == 1 { format!("{name} {pid}") } else { format!("each of {n} processes of {name} below {above}") };
+    let whose =
+        if n == 1 { format!("{name} {pid}") } else { format!("each of {n} processes of {name} (parent {above})") };
     if let Some(pool) = pool {
         return Some(Count { n: pool.size.saturating_mul(n), words: format!("{} of {whose}", said(pool)) });
     }

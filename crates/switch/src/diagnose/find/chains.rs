@@ -68,7 +68,8 @@ impl View<'_> {
         }
     }
 
-    /// Whether the cost per request is unknown for some of the hop's requests, whatever their rate is.
+    /// Whether the hop has requests whose cost is unknown: requests with their own connection if `is_per_connection`,
+    /// else requests that share a connection.
     fn is_without_cost(&self, hop: &FoundHop, is_per_connection: bool) -> bool {
         let mut parts = parts(hop).into_iter();
         parts.any(|(_, it)| it == is_per_connection && self.source(hop, it).is_none())
@@ -126,8 +127,8 @@ impl View<'_> {
         })
     }
 
-    /// Returns hops to a server whose client is not visible: connections that were opened and closed, and connections
-    /// of processes that looptax may not inspect.
+    /// Returns the hops to a server from clients that are not visible: connections that were opened and closed, and
+    /// connections of processes that looptax may not inspect.
     fn unseen(&self, service: usize) -> Vec<FoundHop> {
         let Some(idx) = self.survey.stack.services[service].server_idx else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! Matches the kernel's counts between two surveys with the connections.
+//! Assigns the requests that the kernel counted between two surveys to the clients.
 //!
 //! A client counts even if it has closed all its connections before the later survey.
 

@@ -24,7 +24,7 @@ pub struct Around<'a> {
     pub listed: [&'a [Listed]; 2],
 }
 
-/// The sums of each service, by the pid of its process.
+/// The CPU time and the requests of each service, by the pid of its process.
 #[derive(Debug, Default)]
 pub(super) struct CpuSums {
     servers: HashMap<u32, Sum>,
@@ -47,7 +47,6 @@ struct Sum {
 }
 
 impl CpuSums {
-    /// Adds a snapshot.
     pub(super) fn add(&mut self, seen: &Seen<'_>) {
         let (answered, asked) = seen.requests();
         let known: HashSet<u32> = seen.servers.iter().map(|it| it.process.pid).collect();
@@ -72,12 +71,12 @@ impl CpuSums {
         }
     }
 
-    /// Returns the CPU time per request of the server of a hop.
+    /// Returns how much CPU time the server `pid` used per request.
     pub(super) fn of_server(&self, pid: Option<u32>) -> WatchedCpu {
         figure(pid.and_then(|it| self.servers.get(&it)), "looptax does not know this server")
     }
 
-    /// Returns the CPU time per request of the client of a hop.
+    /// Returns how much CPU time the client `pid` used per request.
     pub(super) fn of_client(&self, pid: Option<u32>) -> WatchedCpu {
         figure(
             pid.and_then(|it| self.clients.get(&it)),

@@ -3,8 +3,8 @@
 //! `cost` knows the cost of a request over TCP, `rates` and `counts` the number of requests, `shares` how many of them
 //! belong to each chain, and `chains` the servers through which a page's requests pass. `paths` decides which links
 //! form a chain, and `missing` which servers may also belong to it. `listing` puts everything together, `notes`
-//! describes obstacles, `spelled` gives a command, and `names` knows the names of users. `watched` has the counts of
-//! `watch`, and `cpu_sums` the CPU time per request for these counts.
+//! describes obstacles, `spelled` finds the command that gives a server a socket, and `names` knows the names of users.
+//! `watched` has the counts of `watch`, and `cpu_sums` the CPU time per request for these counts.
 
 mod chains;
 pub mod cost;

@@ -1,9 +1,9 @@
 //! Finds names of users, groups and containers.
 //!
-//! A process with another root folder has its own names for users and groups. looptax reads these names from that
-//! folder's `/etc/passwd` and `/etc/group`, if the process's user may read these files. A process in another user
-//! namespace also has its own numbers for users and groups. The process's user chose the names, so looptax also prints
-//! this machine's name for the account.
+//! A process with another root folder has its own names for users and groups. looptax reads these names from
+//! `/etc/passwd` and `/etc/group` in that folder, if the process's user may read the two files. A process in another
+//! user namespace also has its own numbers. Its user may have chosen any names, so looptax also prints this machine's
+//! name for the account.
 
 use std::cell::RefCell;
 use std::collections::HashMap;

@@ -25,8 +25,8 @@ fn note(problem: &Problem, survey: &Survey, is_counted: bool) -> Note {
         Problem::HiddenProcesses { n } => (
             NoteCode::ProcessesHidden,
             format!(
-                "looptax cannot inspect {n} processes of other users: it infers the owners of their sockets and \
-                 marks them as inferred, or leaves them out"
+                "looptax cannot inspect {n} processes of other users: for each of their sockets, looptax infers the \
+                 process and marks it as inferred, or leaves the socket out"
             ),
             Some(more_rights()),
         ),
@@ -201,7 +201,7 @@ fn hidden(client_idx: usize, path: &Path, why: Hiding, survey: &Survey) -> (Note
             format!("share the folder {folder}, not the socket's file, between program and server"),
         ),
         Hiding::Mounts => {
-            ("it has different mounts", format!("make {folder} visible to the program (BindPaths= in a unit)"))
+            ("the program has different mounts", format!("make {folder} visible to the program (BindPaths= in a unit)"))
         }
         Hiding::Missing => ("the program does not see this path", format!("check {folder}")),
     };

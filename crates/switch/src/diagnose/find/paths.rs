@@ -19,7 +19,6 @@ pub(super) struct Path {
     pub(super) links: Vec<usize>,
 }
 
-/// The services of a survey, and for each service the links that start at it.
 pub(super) struct Graph<'a> {
     stack: &'a Stack,
     survey: &'a Survey,

@@ -47,7 +47,7 @@ fn contained(server_idx: usize, survey: &Survey) -> Option<String> {
     })
 }
 
-/// Returns the commands for a server of that kind and name at an address; `None` for a server that does not run pages.
+/// Returns the commands for a server with this kind, name and address; `None` for a server that does not run pages.
 fn spelled(kind: Kind, name: &str, at: SocketAddr, before: Option<&str>) -> Option<String> {
     let (scheme, folder, page) = match kind {
         Kind::PhpFpm => ("fastcgi", "php", ""),
@@ -80,7 +80,7 @@ fn reached(mut address: SocketAddr) -> SocketAddr {
     address
 }
 
-/// Returns the name that `dsn` uses for the server's own side.
+/// Returns the name for `dsn --for` that stands for the server's own file.
 fn own_side(kind: Kind, name: &str) -> Option<&'static str> {
     match kind {
         Kind::PhpFpm => Some("php-fpm"),
@@ -92,7 +92,7 @@ fn own_side(kind: Kind, name: &str) -> Option<&'static str> {
     }
 }
 
-/// Returns the name that `dsn` uses for the web server that sends requests to this server. If none was seen, returns
+/// Returns the name for `dsn --for` that stands for the web server in front of this server. If none was seen, returns
 /// the name of the only kind of web server on this machine.
 fn before(server_idx: usize, survey: &Survey) -> Option<&'static str> {
     let stack = &survey.stack;

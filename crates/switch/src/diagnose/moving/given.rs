@@ -38,8 +38,9 @@ fn parse(option: &str, text: &str) -> Result<Candidate, Failure> {
     };
     let listener = Listener::of(&to);
     let other = listener.as_ref().ok().and_then(|it| another(it, from));
-    let warning = other.map(|who| format!("{} belongs to {who}: check whether that is the same server", shown(&to)));
-    let idle = listener.err().map(|why| format!("{} {why}; while this is so, connections stay on TCP", shown(&to)));
+    let warning =
+        other.map(|who| format!("{} belongs to {who}: check whether this is the server that you mean", shown(&to)));
+    let idle = listener.err().map(|why| format!("{} {why}; until this changes, connections stay on TCP", shown(&to)));
     Ok(Candidate { idle, warnings: warning.into_iter().collect(), ..Candidate::new(vec![from], to) })
 }
 

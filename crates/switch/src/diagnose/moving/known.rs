@@ -1,5 +1,4 @@
-//! Before the program starts, tries some of its connections over both transports: the connections that looptax knows
-//! the program will make.
+//! Before the program starts, tries its known connections over both transports.
 //!
 //! looptax finds these connections in `--login`, and in URLs with a user in the program's arguments and environment.
 //! Each connection is checked as by `looptax check`.
@@ -27,7 +26,6 @@ pub(super) enum Verdict {
     },
     /// One of the connections would fail, for this reason.
     Fails(String),
-    /// No connection is known.
     Unknown,
 }
 
@@ -70,8 +68,8 @@ pub(super) fn verdict(pair: &Candidate, args: &Wanted<'_>, servers: &[Server]) -
         let user = address.user.as_deref();
         let client = Client::find(None, None)?;
         let points = points(Question {
-            // looptax would not find a container's server by its port, because that server listens in another network
-            // namespace.
+            // looptax passes the socket, because it would not find a container's server by its port: the server listens
+            // in another network namespace.
             socket: match &pair.to {
                 SocketName::Path(path) => Some(path),
                 SocketName::Abstract(_) => None,
@@ -149,7 +147,7 @@ pub fn unfitting(args: &Wanted<'_>, candidates: &[Candidate]) -> Result<Vec<Stri
     let words = unfitting.map(|address| {
         let host = address.host.as_deref().unwrap_or("localhost");
         let port = address.port;
-        format!("--login has the address {host}:{port}, but looptax moves no connections to that address")
+        format!("--login has the address {host}:{port}, but no connections to that address are moved")
     });
     Ok(words.collect())
 }

@@ -27,8 +27,8 @@ pub use known::unfitting;
 use obstacles::Logins;
 pub use wanted::Wanted;
 
-/// Lists what `run` moves: the addresses of `--map`; without `--map`, the addresses that looptax finds and those of
-/// `--also`.
+/// Lists what `run` moves: the addresses of `--map`; without `--map`, the addresses that looptax finds and the
+/// addresses of `--also`.
 pub fn candidates(args: &Wanted<'_>) -> Result<Vec<Candidate>, Failure> {
     known::told(args)?;
     if !args.map.is_empty() {
@@ -90,9 +90,9 @@ fn of_web(pair: &Candidate) -> String {
 }
 
 /// Decides whether a pair is moved. Considers the program's known connections first, and then possible obstacles. If
-/// the server's rules may treat other connections differently, a known connection that works shows nothing about them.
-/// In this case the pair is moved only if a person passed the known connection and the socket admits no account that
-/// TCP refuses.
+/// the server's rules may treat other connections differently, a known connection that works shows nothing about the
+/// others. In this case the pair is moved only if a person passed the known connection and the socket admits no account
+/// that TCP refuses.
 fn settle(pair: &mut Candidate, server: &Server, is_direct: bool, known: Verdict, require_login: bool) {
     pair.demands = obstacles::demands(server.kind);
     let is_named = matches!(known, Verdict::Works { is_told: true, .. });

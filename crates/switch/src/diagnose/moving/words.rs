@@ -43,12 +43,12 @@ pub fn stays(candidates: &[Candidate]) -> Vec<String> {
     stays.collect()
 }
 
-/// Lists facts about the moved connections that a person cannot know otherwise.
+/// Lists the warnings about the connections that are moved.
 pub fn warnings(candidates: &[Candidate]) -> String {
     candidates.iter().filter(|it| it.stays.is_none()).map(warnings_of).collect()
 }
 
-/// Lists the same facts for one route of [`super::mapping()`].
+/// Lists the warnings for one route of [`super::mapping()`].
 pub fn route_warnings(candidates: &[Candidate], route_idx: usize) -> String {
     let moved = candidates.iter().filter(|it| it.stays.is_none());
     let by_route = moved.flat_map(|it| it.from.iter().map(move |_| it));
@@ -91,8 +91,8 @@ pub fn nothing(candidates: &[Candidate], only: &[u16], is_told: bool) -> String 
     };
     let root = if rustix::process::geteuid().is_root() { "" } else { "root can also inspect servers of other users; " };
     format!(
-        "looptax cannot inspect any server that has both {port} and a socket; {root}to move connections to another \
-         server, pass its port and socket, for example --map 127.0.0.1:3306=/run/mysqld/mysqld.sock"
+        "looptax sees no server that has both {port} and a socket; {root}to move connections to another server, pass \
+         its port and socket, for example --map 127.0.0.1:3306=/run/mysqld/mysqld.sock"
     )
 }
 

@@ -43,7 +43,7 @@ impl Expanding<'_> {
         let text = self.files.iter().find(|it| it.0 == path).map(|it| &*it.1);
         let text = text.ok_or_else(|| format!("`nginx -T` does not print {}", path.display()))?;
         if depth > MOST_DEPTH {
-            return Err(format!("{} is included too many times", path.display()));
+            return Err(format!("the includes that lead to {} are nested too deeply", path.display()));
         }
         let whole = statements(text).ok_or_else(|| format!("cannot split {} into directives", path.display()))?;
         let mut includes = Vec::new();

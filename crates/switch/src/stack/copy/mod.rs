@@ -52,7 +52,6 @@ const PATIENCE: Duration = Duration::from_secs(20);
 const BY_HAND: &str = "copy the files of nginx and PHP-FPM by hand, and start the copies: looptax trial --also \
     ADDRESS=SOCKET --url URL -- CMD";
 
-/// The site to copy.
 #[derive(Debug, Clone, Copy)]
 pub struct CopyWish<'a> {
     /// A file that the running nginx reads.

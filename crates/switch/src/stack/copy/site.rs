@@ -33,7 +33,7 @@ const DROPPED: [&str; 16] = [
     "working_directory",
     "debug_points",
 ];
-/// The beginnings of the names of other such directives.
+/// The beginnings of the names of further directives that need TLS.
 const DROPPED_KINDS: [&str; 3] = ["ssl_", "quic_", "http3_"];
 /// The directives for folders of temporary files that every nginx has.
 const TEMPORARY: [&str; 3] = ["client_body_temp_path", "proxy_temp_path", "fastcgi_temp_path"];
@@ -114,7 +114,7 @@ pub(super) fn only_site(all: &Expanded) -> Result<String, String> {
         }
     }
     if n_kept == 0 {
-        return Err("the line is not part of a server block".to_owned());
+        return Err("the file contains no part of a server block".to_owned());
     }
     rewritten(text, &rewrites).ok_or_else(overlap)
 }

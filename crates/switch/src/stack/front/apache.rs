@@ -47,8 +47,8 @@ impl FrontProgram for Apache {
         true
     }
 
-    /// Each worker has one connection to the upstream. Streams of HTTP/2 have additional workers, so `None` is
-    /// returned.
+    /// Each worker has one connection to the upstream. `None` if Apache loads HTTP/2, whose streams have additional
+    /// workers.
     fn at_once(&self, files: &Files, _: u32) -> Option<Count> {
         let has_streams = files.iter().any(|(_, text)| text.contains("http2_module"));
         let (n, path) = number(files, "MaxRequestWorkers").filter(|_| !has_streams)?;

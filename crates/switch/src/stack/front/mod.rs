@@ -32,7 +32,6 @@ pub(super) struct Front {
     pub(super) files: Files,
 }
 
-/// Returns the web server's program with this name.
 pub(super) fn by_name(name: &str) -> Option<&'static dyn FrontProgram> {
     ALL.into_iter().find(|it| it.name() == name)
 }
@@ -47,7 +46,8 @@ impl Front {
     /// Finds the running web server that reads this file.
     ///
     /// # Errors
-    /// If no running web server reads this file, with the reasons why looptax does not know the files of any of them.
+    /// If no running web server reads this file; the error also contains the reasons why looptax could not read the
+    /// files of some web servers.
     pub(super) fn find(program: &'static dyn FrontProgram, file: &Path) -> Result<Self, Failure> {
         let mut unread = Vec::new();
         let masters = masters(|it| it.program_name() == program.name());

@@ -21,19 +21,18 @@ use crate::app::lists;
 use crate::app::quotes::{Bare, Quotes};
 use crate::app::setting::{Joins, LineStarts, Setting, Value, doubt_unclear};
 
-/// The name of a setting that stands for a missing argument of a call.
+/// The name of the setting that represents a missing argument of a call.
 pub(crate) const MARK: &str = "()";
 /// If a call passes on a list of arguments whose items are unknown (`**options`), this text is the last part of the
 /// list's path.
 pub(crate) const REST: &str = "...";
 /// Maximum number of driver calls that are followed in a text.
 const MOST_CALLS: usize = 64;
-/// To find other connections in the arguments of a call, at most this many tokens of the arguments are searched.
+/// Maximum number of tokens in the arguments of a call that are searched for other connections.
 const MOST_ARGUMENTS: usize = 500;
 /// Maximum number of calls on one object that are read.
 const MOST_FOLLOWERS: usize = 16;
 
-/// A call of a driver.
 pub(crate) struct Call {
     /// The library or the class, then the function: `mysql2.createPool`, `Redis.connect`.
     pub(crate) name: String,
@@ -63,9 +62,9 @@ struct Program<'a> {
     starts: LineStarts,
     by_path: HashMap<Vec<String>, Vec<usize>>,
     settings: Vec<Setting>,
-    /// Names whose values also change in other ways than by `=`.
+    /// Names whose values change not only by `=`, but also by an operator like `+=` or in a loop.
     touched: HashSet<String>,
-    /// The number of names and expressions that may still be resolved.
+    /// A limit on the work: the number of names and expressions that may still be resolved.
     steps: Cell<usize>,
 }
 

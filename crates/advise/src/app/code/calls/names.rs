@@ -101,7 +101,7 @@ impl Names {
         new
     }
 
-    /// The class of the object that a name holds at a token.
+    /// The class of the object to which a name refers at the token with this index.
     pub(super) fn class_of(&self, key: &str, token: usize) -> Option<&str> {
         let own = self.by_key.get(key)?;
         // A method may be earlier in the text than the method that creates the object.

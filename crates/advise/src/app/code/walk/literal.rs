@@ -110,7 +110,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Whether the line before the current token continues on this token's line.
+    /// Whether the statement on the line before continues on the line of the current token.
     fn goes_on(&self) -> bool {
         let Some(before) = self.at.checked_sub(1) else {
             return false;

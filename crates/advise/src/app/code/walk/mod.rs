@@ -30,8 +30,8 @@ pub(super) fn walked(text: &str, language: Language) -> Walk<'_> {
 pub(super) struct Sets {
     /// The paths of those settings that could be read.
     pub(super) paths: Vec<Vec<String>>,
-    /// The whole text of the file. The text also contains the names of two other kinds of settings: settings without a
-    /// value, and settings that a call sets.
+    /// The whole text of the file, for the names of settings that are not in `paths`: settings without a value, and
+    /// settings that a call sets.
     pub(super) text: String,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Walk<'a> {
     starts: LineStarts,
     /// The parts of the text that do not always run.
     conditions: Vec<Condition>,
-    /// The included files: the place of the statement that includes each, and the name of the file.
+    /// The included files: for each file, the byte of the statement that includes it, and its name.
     pub(super) includes: Vec<(usize, String)>,
     /// Counters like PHP's `$i`, each with its current number.
     counters: BTreeMap<String, usize>,
@@ -111,7 +111,7 @@ impl<'a> Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// The text of the token `ahead` tokens after this one; empty after the last token.
+    /// The text of the token `ahead` tokens after the current one; empty for a string, and after the last token.
     fn word(&self, ahead: usize) -> &str {
         let token = self.tokens.get(self.at + ahead);
         token.map_or("", |token| match token.kind {

@@ -64,7 +64,7 @@ fn since_epoch(seconds: i64, nanoseconds: i64) -> SystemTime {
     UNIX_EPOCH + seconds + Duration::from_nanos(u64::try_from(nanoseconds).unwrap_or(0))
 }
 
-/// Returns the file's path, as the server sees it.
+/// Returns the path of `pg_hba.conf`, as the server sees it.
 fn place(process: &Process, view: &View) -> Option<PathBuf> {
     let given = Given::of_arguments(&process.arguments());
     // A server's working folder is its data folder.
@@ -210,7 +210,8 @@ fn value_of(text: &str) -> Option<String> {
     (!value.is_empty() && !value.contains('\\')).then(|| value.to_owned())
 }
 
-/// Decodes text that is not UTF-8 byte by byte, each byte as one character, so that different names stay different.
+/// Decodes the bytes as UTF-8. If they are not UTF-8, decodes each byte as one character, so that different names stay
+/// different.
 fn text(bytes: Vec<u8>) -> String {
     String::from_utf8(bytes).unwrap_or_else(|error| {
         let bytes = error.as_bytes().iter();

@@ -162,7 +162,7 @@ pub(super) fn over_the_socket(sides: &Sides<'_>) -> Vec<Point> {
     [login].into_iter().chain(conditions).chain(sealed).collect()
 }
 
-/// Returns the points about those conditions of the address that libpq enforces.
+/// Returns the points about the conditions in the address that libpq enforces.
 fn conditions(sides: &Sides<'_>, over_unix: Option<&Opened>) -> Vec<Point> {
     let method = over_unix.and_then(|it| it.conversation.as_ref().ok()?.method());
     let user = sides.server.map(|it| user_name(it.process.uid));
@@ -241,7 +241,6 @@ pub(crate) fn password_of(address: &Address) -> Secret {
     own.unwrap_or_else(|| Secret::new(given()))
 }
 
-/// Returns the login that an address describes.
 pub(crate) fn login(address: &Address) -> Login {
     let usual = match address.protocol {
         Protocol::Postgres => "postgres",
@@ -262,8 +261,8 @@ pub(crate) fn login(address: &Address) -> Login {
     }
 }
 
-/// Connects from the client's network namespace, in a thread that enters it, because every namespace has its own
-/// loopback.
+/// Connects from the client's network namespace, because every namespace has its own loopback. A separate thread enters
+/// this namespace.
 fn over_tcp(sides: &Sides<'_>, login: &Login) -> Opened {
     let endpoint = Endpoint::Tcp(sides.tcp);
     let place = sides.client.other_network();
@@ -297,7 +296,7 @@ fn both<T: Send>(over_tcp: impl FnOnce() -> T + Send, over_unix: impl FnOnce() -
     })
 }
 
-/// Returns the result of a thread that takes on another user's rights for its work.
+/// Runs the work in a separate thread, because the work may change the thread's user or network namespace.
 fn on_a_thread<T: Send>(work: impl FnOnce() -> io::Result<T> + Send) -> io::Result<T> {
     thread::scope(|scope| {
         let working = scope.spawn(work);
@@ -367,7 +366,7 @@ fn open(address: &Address, endpoint: &Endpoint, login: &Login) -> (Result<Conver
     (log_in(&without), Some(refused.words))
 }
 
-/// Returns the kernel's report on both endpoints, if the same process listens on both.
+/// Returns the point that one process listens on the port and on the socket, if the kernel shows this.
 fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
     let server = sides.server?;
     let file = Path::new(&sides.socket.file);
@@ -382,8 +381,7 @@ fn listens_on_both(sides: &Sides<'_>) -> Option<Point> {
     ))
 }
 
-/// Returns the kernel's report on both endpoints, if the process that listens on the socket does not listen on the
-/// port.
+/// Returns the point that two servers listen on the port and on the socket, if the kernel shows this.
 fn listens_elsewhere(sides: &Sides<'_>) -> Option<Point> {
     // looptax's lists do not contain the ports of another network namespace.
     if sides.client.other_network().is_some() {
@@ -412,9 +410,8 @@ fn identity(opened: &mut Opened) -> Option<String> {
     match conversation.server_view(&[id]) {
         Ok(view) => Some(view.identity),
         Err(error) => {
-            // A server that withholds facts has not given a wrong answer. It may withhold the facts from all accounts
-            // or only from this account. For MySQL and PostgreSQL the points about the account report the server's
-            // refusals.
+            // A server that does not report its identity, to this account or at all, has not given a wrong answer. For
+            // MySQL and PostgreSQL, the points about the account also report the server's refusals.
             let is_told_below = matches!(conversation.protocol(), Protocol::Mysql | Protocol::Postgres);
             let is_refused = error.refusal().is_some() && is_told_below;
             if !error.is_untold() && !is_refused {
@@ -440,8 +437,8 @@ fn unfit(opened: &[&Opened], how: &str) -> Option<Point> {
         how,
     );
     Some(point.with_next(
-        "send SELECT CURRENT_USER, or INFO, with the server's own client; a program that gives another answer is \
-         not such a server, or is a proxy with its own answers",
+        "send SELECT CURRENT_USER (to Redis: INFO) with the server's own client; if its answer does not match either, \
+         the listener is another program, or a proxy with its own answers",
     ))
 }
 
@@ -479,9 +476,8 @@ fn entered(tcp: &Opened, unix: &Opened, sides: &Sides<'_>) -> Point {
     let how = format!("logged in over TCP, and over the socket as {}", unix.whom);
     let point = Point::new(Topic::Login, code, outcome, what, how);
     match code {
-        PointCode::LoginFails if password_of(sides.address).reveal().is_empty() => {
-            point.with_next("pass the client's password in LOOPTAX_PASSWORD: looptax logged in without a password")
-        }
+        PointCode::LoginFails if password_of(sides.address).reveal().is_empty() => point
+            .with_next("pass the client's password in LOOPTAX_PASSWORD: looptax tried the login without a password"),
         PointCode::LoginFails => {
             point.with_next("check user, password and database: the server's message shows which is wrong")
         }

@@ -107,8 +107,8 @@ fn flag(conversation: &mut Conversation, sql: &str) -> Result<bool, WireError> {
     }
 }
 
-/// Returns what the server reports about the columns of the database, or of all databases other than the server's own.
-/// With many tables this query takes long, so it has a time limit.
+/// Returns the account's rights to each column of the database, or of all databases except the server's system
+/// databases; `None` if there are too many columns. With many tables this query takes long, so it has a time limit.
 fn effective(opened: &mut Opened, server: Rules, database: Option<&str>) -> Option<Effective> {
     let (limit, hint) = match server {
         Rules::Mariadb => ("SET STATEMENT max_statement_time=3 FOR ", ""),

@@ -26,13 +26,13 @@ pub(super) fn points(
     postgres_logins(login, rules, refusal.as_ref(), line)
 }
 
-/// Returns what the rules show if looptax does not log in.
+/// Returns the point about the rules if looptax does not log in.
 pub(super) fn rules_unasked(sides: &Sides<'_>, user: &str) -> Point {
     rules(sides, user, None).0
 }
 
-/// If looptax can read the file, returns a point about the rules that decide the login. Also returns a line for the
-/// socket: with this line, the socket admits the same logins as the rules admit over TCP.
+/// Returns the point about the rules that decide the login, or the point that looptax cannot read the file. Also
+/// returns the line with which the socket admits the same logins as the rules admit over TCP.
 fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, SocketLine) {
     let database = sides.address.database.as_deref().unwrap_or(user);
     let file = sides.server.and_then(hba_file);
@@ -58,8 +58,8 @@ fn rules(sides: &Sides<'_>, user: &str, opened: Option<&mut Opened>) -> (Point, 
     (point, line)
 }
 
-/// Answers the questions that the file leaves open: runs statements that any role may run. If the server does not
-/// answer a statement, the question stays open.
+/// The file does not show the roles that include the user, nor whether a pattern matches: asks the server, with
+/// statements that any role may run. If the server does not answer a statement, the question stays open.
 fn settle(hba: &mut Hba, user: &str, database: &str, opened: &mut Opened) {
     let quoted = |text: &str| format!("'{}'", text.replace('\'', "''"));
     let of_user = quoted(user);

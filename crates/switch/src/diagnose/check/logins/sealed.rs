@@ -10,7 +10,6 @@ use looptax_model::record::Point;
 
 use super::sides::{Opened, Sides};
 
-/// The maximum number of sessions that are read.
 const MOST_SESSIONS: usize = 1_000;
 
 /// Returns points about the encrypted sessions, without looptax's own sessions.

@@ -55,8 +55,8 @@ impl Opened {
         self.unfit.extend(unfit);
     }
 
-    /// Returns the server's answer; `None` if the server refused. After any other error, also returns `None`, and notes
-    /// the error, because the fact stays unknown.
+    /// Returns the server's answer; `None` if the server refused, or after any other error. Any other error is also
+    /// added to `unfit`.
     pub(in crate::diagnose::check) fn told<T>(&mut self, answer: Result<T, WireError>) -> Option<T> {
         match answer {
             Ok(told) => Some(told),
@@ -68,8 +68,8 @@ impl Opened {
         }
     }
 
-    /// Returns the server's answer like [`Self::told`], and also notes a refusal: every server reports such facts to
-    /// every account.
+    /// Does the same as [`Self::told`] for facts that every server reports to every account: also adds a refusal to
+    /// `unfit`.
     pub(in crate::diagnose::check) fn must_tell<T>(&mut self, answer: Result<T, WireError>) -> Option<T> {
         if let Err(refusal @ WireError::Server { .. }) = &answer {
             self.unfit.push(with_causes(refusal));

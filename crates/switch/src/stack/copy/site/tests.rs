@@ -101,7 +101,7 @@ fn what_cannot_be_copied_is_refused() {
     );
     let both = "upstream php { server 127.0.0.1:9000; server 10.0.0.9:9000; }\nserver { fastcgi_pass php; }\n";
     check(both, "the site also passes pages to `php`");
-    check("upstream php { server 127.0.0.1:9000; }\n", "the line is not part of a server block");
+    check("upstream php { server 127.0.0.1:9000; }\n", "the file contains no part of a server block");
     check(&format!("server {{ listen a:b; {page} }}\n"), "looptax does not know the port of `listen a:b`");
     let lua = "server { content_by_lua_block { x } }\n";
     check(lua, "the files of nginx contain Lua blocks, which looptax cannot copy");
