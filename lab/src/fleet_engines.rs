@@ -1,8 +1,9 @@
 //! `cargo lab fleet-engines`: tests a current ClickHouse as a collector, in the form of the Python package chdb.
 //!
-//! chdb is too large to be installed by the ordinary tests. The tests of Debian's ClickHouse of 2018 and of PostgreSQL
-//! are in `crates/cli/tests/it/fleet`. This chore does the same with a current engine: it makes the tables twice, loads
-//! rows three times, reads every view, and also tests the times and rules that an old version does not have.
+//! chdb is too large to be installed by the ordinary tests. The tests in `crates/cli/tests/it/fleet` use Debian's
+//! ClickHouse of 2018 and PostgreSQL. This chore does the same with a current engine: it makes the tables twice, loads
+//! rows three times, reads every view, and also tests the times to live and the rules that an old version does not
+//! have.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::TcpListener;
@@ -39,9 +40,9 @@ pub(crate) fn run(options: &Options) -> Result<()> {
     let made = collector.init(&keep(None))?;
     println!("{}: {}", made.engine, made.done.join(", "));
     ensure!(made.lacks.is_empty(), "it lacks {:?}", made.lacks);
-    ensure!(collector.init(&keep(None))?.done.is_empty(), "init twice changes something");
-    ensure!(collector.init(&keep(Some(400)))?.done.len() == 3, "rows have no time");
-    ensure!(collector.init(&keep(Some(400)))?.done.is_empty(), "they have it twice");
+    ensure!(collector.init(&keep(None))?.done.is_empty(), "the second init changed something");
+    ensure!(collector.init(&keep(Some(400)))?.done.len() == 3, "init did not set how long rows are kept");
+    ensure!(collector.init(&keep(Some(400)))?.done.is_empty(), "the second init set again how long rows are kept");
     let batches: Vec<Batch> = (0..options.hosts)
         .flat_map(|host| [report(host, 1, options.findings), report(host, 400, options.findings)])
         .collect();

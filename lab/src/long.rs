@@ -13,8 +13,8 @@ use crate::workspace::run_cargo;
 const STEPS: [(&str, &str); 20] = [
     ("drivers connect with what dsn prints", "lab dialects"),
     ("real clients under looptax run", "lab clients run"),
-    ("who gets in under looptax run", "lab oracle logins"),
-    ("what check says of accounts, and its advice followed", "lab oracle accounts"),
+    ("logins under looptax run", "lab oracle logins"),
+    ("reports of check about accounts, and its advice", "lab oracle accounts"),
     ("records with one field changed", "lab records --mutants 2000"),
     ("random programs under looptax run", "lab oracle programs"),
     ("statistics, simulated", "run --release --locked --package looptax-model --example simulate"),

@@ -80,7 +80,6 @@ pub(crate) fn run_cargo(args: &[&str]) -> Result<()> {
     run_to_success(cargo()?.args(args))
 }
 
-/// Returns a command for `cargo` in the workspace.
 pub(crate) fn cargo() -> Result<Command> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo"));
     let mut command = Command::new(cargo);

@@ -42,7 +42,7 @@ struct Edge {
     is_dev: bool,
 }
 
-/// Fails on each use that the map does not have, on each use in the map that does not exist, and on circles of rooms or
+/// Fails on each use that the map does not list, on each listed use that does not exist, and on circles of rooms or
 /// files.
 pub(crate) fn run() -> Result<()> {
     let root = workspace::root()?;

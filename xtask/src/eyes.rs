@@ -1,7 +1,7 @@
 //! `cargo xtask eyes`: compiles the programs for the kernel with clang; the results are checked in.
 //!
-//! Building looptax therefore needs no clang. Hashes show whether an object file belongs to its source. If the clang
-//! that made it is installed, the check also compiles the source again.
+//! So building looptax needs no clang. Hashes show whether an object file was made from the present source. If the
+//! clang that made it is installed, the check also compiles the source again.
 
 use std::fs;
 use std::path::Path;
@@ -20,7 +20,7 @@ const STRIP: &str = "llvm-strip-14";
 /// The programs of `watch`, then those of `watch -w`.
 const NAMES: [&str; 2] = ["turns.bpf", "bytes.bpf"];
 
-/// Compiles the programs, or checks that they belong to their sources.
+/// Compiles the programs, or checks that the object files were made from the present sources.
 pub(crate) fn run(is_check: bool) -> Result<()> {
     let root = root()?;
     let folder = root.join(FOLDER);

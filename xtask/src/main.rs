@@ -47,39 +47,39 @@ struct Args {
 
 #[derive(Subcommand)]
 enum Chore {
-    /// Everything that has to hold before a commit; what CI runs
+    /// Check everything that has to hold before a commit, as CI does
     Check {
-        /// The long tests too, which tests/long.toml lists
+        /// Also run the long tests, which tests/long.toml lists
         #[arg(long)]
         long: bool,
     },
-    /// The tests, several programs at once
+    /// Run the test programs, several at the same time
     Tests {
-        /// The long ones too, which tests/long.toml lists
+        /// Also run the long tests, which tests/long.toml lists
         #[arg(long)]
         long: bool,
     },
-    /// The rules of style that no lint checks
+    /// Check the rules of style that no lint checks
     Tidy,
-    /// Phrases that have to be read twice, with plainer ones: how many are left, by area
+    /// Count phrases that have to be read twice, by area; suggest plainer phrases
     Prose {
         /// Also print all phrases of these areas and files
         shown: Vec<String>,
-        /// Also print how many each rule finds in each area
+        /// Also print how many phrases each rule finds in each area
         #[arg(long)]
         counts: bool,
     },
-    /// Misspelt words, by typos, if it is installed
+    /// Check the spelling with typos, if it is installed
     Spelling,
-    /// The size of the tree: tracked lines by room, and the largest files, functions and types
+    /// Print the size of the tree: tracked lines by room, and the largest files, functions and types
     Size,
-    /// Which rooms may use which
+    /// Check which rooms use which rooms
     Arrows,
-    /// Licences, bans and sources of the dependencies, by deny.toml
+    /// Check licences, bans and sources of the dependencies by the rules of deny.toml
     Licences,
-    /// The same by cargo-deny, if it is installed
+    /// Check licences, bans and sources with cargo-deny, if it is installed
     Deny {
-        /// Check for known vulnerabilities instead; needs a network
+        /// Check only for known vulnerabilities; needs a network
         #[arg(long)]
         advisories: bool,
     },
@@ -88,7 +88,7 @@ enum Chore {
         /// Only try the commands of README and book
         #[arg(long)]
         run: bool,
-        /// Also those that take minutes
+        /// Also try commands that take minutes
         #[arg(long, requires = "run")]
         long: bool,
     },
@@ -100,13 +100,13 @@ enum Chore {
     },
     /// Compile the programs for the kernel into crates/host/src/eyes/kernel; needs clang-14, llvm-14 and libbpf-dev
     Eyes {
-        /// Only check that they match their source; without that clang only by hashes
+        /// Only check that the object files match their sources; without clang-14, only by hashes
         #[arg(long)]
         check: bool,
     },
     /// Build every file that a release has, in target/release-artefacts
     Release {
-        /// For any commit, with or without a tag
+        /// Accept any commit, with or without a tag
         #[arg(long)]
         dry_run: bool,
         /// The folder of the packaging tools, which are installed there if missing; default: target/release-tools

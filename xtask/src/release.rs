@@ -45,10 +45,10 @@ const STEPS: &[Step] = &[
     ("names in README", sums::check_readme),
 ];
 
-/// Makes all artefacts. Unless `is_dry_run`, the checkout must be clean, and its commit must have the tag of the
-/// version.
+/// Makes all artefacts. Unless `is_dry_run` is true, the checkout must be clean, and its commit must have the version's
+/// tag.
 ///
-/// `tools` is the folder of the packagers; those that are missing are installed there.
+/// `tools` is the folder of the packaging programs; missing programs are installed there.
 pub(crate) fn run(is_dry_run: bool, tools: Option<PathBuf>) -> Result<()> {
     let place = Place::find(tools)?;
     if !is_dry_run {

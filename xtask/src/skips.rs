@@ -46,7 +46,7 @@ pub(crate) fn fresh_file() -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Prints what was skipped last, with a line for each reason; fails if a reason is not in the list.
+/// Prints how many tests the last run skipped for each reason; fails if a reason is not in tests/skips.toml.
 pub(crate) fn judge() -> Result<()> {
     let path = file()?;
     let noted = fs::read_to_string(&path);

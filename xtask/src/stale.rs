@@ -1,4 +1,4 @@
-//! Checks whether built assets belong to their sources.
+//! Checks whether built assets were made from their present sources.
 //!
 //! A file of hashes is next to the assets: it has one hash of all sources, and one hash of each asset.
 
@@ -47,7 +47,7 @@ impl Built {
         fs::write(&path, self.hashes(root)?).with_context(|| format!("cannot write {}", path.display()))
     }
 
-    /// Fails if sources and assets do not belong together.
+    /// Fails if the assets were not made from the present sources.
     pub(crate) fn check(&self, root: &Path) -> Result<()> {
         let path = root.join(self.assets).join("HASHES");
         let kept = fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;

@@ -1,7 +1,7 @@
 //! `cargo xtask web`: builds the report page's script and style from web/ into crates/report/assets.
 //!
-//! The built assets are checked in, so that building looptax needs no Node. `cargo xtask check` checks whether they
-//! belong to their sources by hashes only, without Node.
+//! The built assets are checked in, so that building looptax needs no Node. `cargo xtask check` compares only hashes to
+//! check that the assets were made from the present sources.
 
 use std::process::Command;
 

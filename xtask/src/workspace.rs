@@ -65,7 +65,7 @@ pub(crate) fn metadata() -> Result<Metadata> {
         .context("cargo metadata failed")
 }
 
-/// Returns the same with every feature of every package of the workspace, as deny.toml requires.
+/// Like [`metadata`], but with every feature of every package of the workspace, as deny.toml requires.
 pub(crate) fn metadata_of_all_features() -> Result<Metadata> {
     MetadataCommand::new()
         .current_dir(root()?)

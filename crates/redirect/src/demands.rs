@@ -13,7 +13,7 @@ use looptax_host::kernel;
 
 use crate::{Demand, Mapping};
 
-/// Maximum number of times that an escaped text may be escaped again.
+/// Maximum number of rounds of decoding; a text may have been escaped several times.
 const MAX_ESCAPES: usize = 3;
 
 /// The demands of a process, valid as long as it runs the same program.
@@ -66,8 +66,8 @@ impl Demand {
     }
 }
 
-/// Returns a text, in the form that `plain` returns, first unchanged and then, if it is escaped, after each round of
-/// decoding.
+/// Returns all readings of a text: the text itself and, if it contains URL escapes, the text after each round of
+/// decoding. All of them are in the form that `plain` returns.
 fn spellings(mut text: Vec<u8>) -> Vec<Vec<u8>> {
     let mut found = Vec::new();
     for _ in 0..MAX_ESCAPES {
@@ -82,7 +82,7 @@ fn spellings(mut text: Vec<u8>) -> Vec<Vec<u8>> {
     found
 }
 
-/// Returns the letters, digits and the characters that begin a parameter of a URL.
+/// Returns only the letters and digits of a text, in lower case, and `?` and `&`, which begin a parameter of a URL.
 fn plain(text: &[u8]) -> Vec<u8> {
     let kept = text.iter().filter(|byte| byte.is_ascii_alphanumeric() || b"?&".contains(byte));
     kept.map(u8::to_ascii_lowercase).collect()

@@ -86,12 +86,12 @@ impl FallbackReason {
             Self::Label => "the program has a different security label",
             Self::Demanded => "the program's arguments or environment ask for TLS",
             Self::Hidden => "looptax may not inspect the program",
-            Self::Watched => "the program's event queue cannot be moved to a new socket",
+            Self::Watched => "looptax cannot make the program's event queue (epoll) watch the new socket",
             Self::Shared => "another process has the same socket open",
             Self::Confined => "the program has restricted itself (a filter of system calls, or Landlock)",
             Self::Option => "the program's socket has an option that a Unix socket cannot have",
             Self::Ring => "the program uses its sockets through io_uring",
-            Self::Crashed => "the supervisor had died",
+            Self::Crashed => "looptax's supervisor process died during the call",
             Self::Failed => "the kernel refused a step of the move",
         }
     }

@@ -98,7 +98,8 @@ pub(crate) fn is_landlock(number: i32) -> bool {
     c_long::from(number as u32 & !X32_BIT) == LANDLOCK_RESTRICT_SELF
 }
 
-/// Flags for receiving that a Unix socket does not support: to receive from the error queue, and to discard data.
+/// Flags for receiving that a Unix socket does not support: the first receives from the error queue, the second
+/// discards data.
 pub(crate) const UNKNOWN_FLAGS: i32 = libc::MSG_ERRQUEUE | libc::MSG_TRUNC;
 
 /// Options of all kinds of sockets for which calls are stopped: options that would reveal a Unix socket, and rare

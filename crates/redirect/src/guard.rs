@@ -55,8 +55,8 @@ fn guard(config: &Config, page: &'static Page, started: &Started, watchdog: &Own
     }
 }
 
-/// Ends all processes of the program. If the supervisor lives, all these processes descend from it; in any case the
-/// program's first process is the ancestor of the processes that it started.
+/// Ends all processes of the program: the supervisor's descendants, if the supervisor lives; then the program's first
+/// process and its descendants.
 fn end_all(page: &Page, started: &Started) -> Never {
     let program_pid = page.program_pid.load(Ordering::Acquire);
     if lives(&started.supervisor) {

@@ -40,7 +40,7 @@ pub struct Surroundings {
     pub as_user: Option<User>,
     /// Environment variables, each of which replaces the variable of the same name.
     pub env: Vec<(OsString, OsString)>,
-    /// The folder in which the program starts; its user must have access to it.
+    /// The folder in which the program starts; the program's user must have access to this folder.
     pub folder: Option<PathBuf>,
 }
 
@@ -66,7 +66,7 @@ const MOST_LOOKS_FOR_THREADS: usize = 1_000;
 const EXIT_FAILED: i32 = 125;
 const EXIT_NOT_EXECUTED: i32 = 126;
 
-/// The new processes as their ancestor, the watchdog, knows them.
+/// The watchdog's handles of the processes that it has started.
 #[derive(Debug)]
 pub(crate) struct Started {
     pub(crate) listener: Arc<Listener>,
@@ -120,7 +120,7 @@ pub(crate) fn start(config: &Config, page: &'static Page, inherited: Inherited) 
     let (messages, tell) = pass::pipe().map_err(RedirectError::failed("create a pipe"))?;
     wait::adopt_orphans().map_err(RedirectError::failed("become a subreaper"))?;
     options::note_inherited(page);
-    // The variables that the closure owns are dropped here after the fork.
+    // The closure owns this process's copies of `ours`, `its` and `tell`, so they are closed after the fork.
     let args = &args;
     let supervisor = fork(move || {
         page.note_helper(Helper::Supervisor, own_pid());
@@ -306,7 +306,7 @@ impl Unguarded {
     /// Ends the program. It is our child, so its number is not reused before we reap it.
     fn end(page: &Page, program_pid: i32, keeps_running: bool, ends_all: bool) {
         let guard_pid = page.guard_pid();
-        // If all processes are to be ended, the guard ends them; the program is one of them.
+        // If all processes are to be ended, the guard ends the program, too.
         if page.has_left() || keeps_running || (ends_all && guard_pid != 0) {
             return;
         }

@@ -22,18 +22,17 @@
 //! program installs a seccomp filter, passes the filter's listener to both, and executes; its input and output,
 //! terminal, process group and signals are the same as without looptax. The filter stops `connect`, the two calls for
 //! names, options of TCP and IP, receiving with flags that a Unix socket does not support, calls that make event queues
-//! and rings, and calls that give a process other rights; all other calls run unchanged.
+//! and rings, and calls by which a thread gets other groups, another root or other namespaces, or confines itself. All
+//! other calls run unchanged.
 //!
 //! For a `connect` to a mapped address the supervisor connects a Unix socket with the program's own user, groups and
 //! capabilities, copies the settings that the program had made, and puts the new socket under the program's descriptor
 //! number. Before this last step, while the exchange can still be undone, the supervisor finds the event queues that
-//! watch the old socket, and makes them watch the new socket. From then on the program has a native socket, and no
-//! other process is in its data path.
+//! watch the old socket, and makes them watch the new socket.
 //!
 //! The new socket's abstract name contains the addresses that the program believes its two ends have, so there is no
-//! table that could be lost or grow. In any case of doubt the program's own `connect` continues over TCP, and the
-//! reason is counted. The kernel writes each call into memory that supervisor and watchdog share; if the supervisor
-//! dies, the watchdog finishes those calls and takes the supervisor's place.
+//! table that could be lost or grow. The kernel writes each call into memory that supervisor and watchdog share; if the
+//! supervisor dies, the watchdog finishes those calls and takes the supervisor's place.
 //!
 //! The limits of this mechanism, which looptax reports:
 //!
@@ -43,7 +42,7 @@
 //!   down every request.
 //! - If a thread already waits in `poll` on a socket when another thread connects this socket, the first thread
 //!   continues to wait on the old socket.
-//! - A copy of a descriptor that was made before `connect` is found only if its number is near.
+//! - If another process holds a copy of the descriptor that was made before `connect`, the connection stays on TCP.
 //! - `connect` through `io_uring` is not seen, and stays on TCP.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 

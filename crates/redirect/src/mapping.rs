@@ -32,7 +32,7 @@ pub struct Route {
     pub demands: Vec<Demand>,
 }
 
-/// How a listening socket is recognised. If another user can write to a folder in the path, the path can be made to
+/// How a listening socket is recognised. If another user can write to a folder in the path, that user can make the path
 /// lead to another socket; the user and the bound name of a listening socket cannot be changed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Owner {
@@ -42,7 +42,7 @@ pub struct Owner {
     pub bound: SocketName,
 }
 
-/// Words in a process's arguments or environment which show that the process needs something that a Unix socket does
+/// Words in a process's arguments or environment. They show that the process needs something that a Unix socket does
 /// not provide.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Demand {

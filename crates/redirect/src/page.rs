@@ -16,8 +16,9 @@ use looptax_host::seccomp::Call;
 
 /// The page has counters for this many routes; a machine has only a few database servers.
 pub(crate) const MAX_ROUTES: usize = 64;
-/// Number of calls that can be answered at the same time, each by its own supervisor thread. A call waits in its thread
-/// only if a socket's queue is full; a call that would need a further thread continues over TCP.
+/// Number of calls that can be answered at the same time, each by its own supervisor thread. A call keeps its thread if
+/// it has to wait for a place in a socket's queue, or for data that the program discards. If no other thread can take
+/// its place, the call does not wait; a `connect` then continues over TCP.
 pub(crate) const N_SLOTS: usize = 256;
 
 /// Number of bytes for a call: enough even if later kernels report more about it.
@@ -87,7 +88,6 @@ impl Page {
         unsafe { memory::clear(self) }
     }
 
-    /// Records the process id of a helper.
     pub(crate) fn note_helper(&self, helper: Helper, pid: i32) {
         self.helpers[helper as usize].store(pid, Ordering::Release);
     }

@@ -13,7 +13,7 @@ use crate::sys::{errno, own_pid, pass, process, socket, wait};
 use crate::{Switches, filter, page};
 use looptax_host::seccomp::{self, Answer, Listener};
 
-/// The optional features.
+/// Features of the kernel that looptax uses if they exist.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each feature is present or absent, independently of the others")]
 pub struct Features {
@@ -22,7 +22,7 @@ pub struct Features {
     /// Whether only a fatal signal ends a call that the supervisor has seen.
     pub has_wait_killable: bool,
     pub has_thread_pidfd: bool,
-    /// Whether a thread's descriptor reports the thread's user.
+    /// Whether the kernel reports a thread's user through the thread's pidfd.
     pub has_pidfd_info: bool,
     /// Whether processes have numbers that are never reused.
     pub has_pidfs: bool,
@@ -43,20 +43,12 @@ pub enum Obstacle {
     Supervised,
     /// A call that the supervisor needs is not allowed.
     #[error("{call} is forbidden (by Yama's ptrace_scope, or by a container's profile)")]
-    Forbidden {
-        call: &'static str,
-        /// The kernel's error.
-        source: io::Error,
-    },
-    #[error("looptax tested whether the kernel allows this; the test failed at {step}")]
-    Trial {
-        /// The step that was refused.
-        step: &'static str,
-        source: io::Error,
-    },
+    Forbidden { call: &'static str, source: io::Error },
+    #[error("looptax tested whether it can answer system calls; the test failed at {step}")]
+    Trial { step: &'static str, source: io::Error },
 }
 
-/// How long the child of the trial may take for one call.
+/// How long the child process may take for its call.
 const PATIENCE_MS: i32 = 5_000;
 
 /// Tries all features. `switches` turn off features that exist.

@@ -1,9 +1,9 @@
 //! Remembers facts about the program's processes: their event queues and rings, and whether their arguments or
 //! environment demand TCP.
 //!
-//! Reading the descriptors of a process takes long if the process has many. So they are read once per process, and again
-//! after the process has made a queue. A queue that the process got in another way (passed to it, copied) is found when
-//! the remembered facts have expired.
+//! Reading the descriptors of a process takes long if the process has many. So the descriptors are read once per
+//! process, and again after the process has made a queue. A queue that the process got in another way (passed to it,
+//! copied) is found when the remembered facts have expired.
 
 use std::collections::HashMap;
 use std::io;
@@ -78,7 +78,6 @@ impl Processes {
         entry.descriptors.clone()
     }
 
-    /// Returns whether the caller's process has an event queue.
     pub(crate) fn has_queues(&self, caller: &Caller, pid: i32, features: Features) -> bool {
         !self.descriptors(caller, pid, features).queues.is_empty()
     }

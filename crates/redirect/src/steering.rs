@@ -1,5 +1,5 @@
-//! Steering: which routes are moved right now, changed by another process from slice to slice, and the outcome of each
-//! slice's connections.
+//! Steering: which routes are moved right now, and the outcome of the connections of each slice. The measuring process
+//! changes the routes from slice to slice.
 //!
 //! This is a page of memory that the measuring process maps before it starts any process, and shares with all
 //! supervisors below it. The measuring process writes one word: the slice's number and the routes that are moved. A
@@ -15,15 +15,15 @@ use crate::sys::memory;
 pub(crate) const MAX_STEERED: usize = 32;
 /// Number of slices that are remembered. This is enough, because a trial reads each slice soon after its end.
 const N_SLICES: usize = 1_024;
-/// Number of bits of a count in its word; the mark of the slice is in the bits above. Enough for three days in
-/// nanoseconds.
+/// Number of bits of a count in its word: enough for three days in nanoseconds. The bits above contain the mark of the
+/// slice.
 const COUNT_BITS: u32 = 48;
 const COUNT: u64 = (1 << COUNT_BITS) - 1;
 
-/// Sets what supervisors move, and returns the outcome of each slice. Copies share the same memory.
+/// Sets which routes supervisors move, and returns the outcome of each slice. Copies share the same memory.
 ///
 /// If the route of a connection is not moved, the connection goes on over TCP immediately, and is counted. Counting
-/// takes a few nanoseconds, so every connection is counted in every mode.
+/// takes a few nanoseconds, so every connection is counted, moved or not.
 #[derive(Debug, Clone, Copy)]
 pub struct Steering {
     shared: &'static Shared,

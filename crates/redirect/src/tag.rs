@@ -160,7 +160,7 @@ pub(crate) fn parse_raw(bytes: &[u8]) -> Option<SocketAddr> {
     let port = u16::from_be_bytes(*bytes.get(2..)?.first_chunk()?);
     let ip: IpAddr = match family {
         libc::AF_INET if bytes.len() >= 16 => Ipv4Addr::from(*bytes.get(4..)?.first_chunk::<4>()?).into(),
-        // Without the scope at its end it is an address of RFC 2133, which the kernel accepts, too.
+        // An IPv6 address without the scope at its end is an address of RFC 2133, which the kernel accepts, too.
         libc::AF_INET6 if bytes.len() >= 24 => Ipv6Addr::from(*bytes.get(8..)?.first_chunk::<16>()?).into(),
         _ => return None,
     };

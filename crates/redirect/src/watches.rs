@@ -1,4 +1,4 @@
-//! Event queues that watch a socket before it is replaced: finds them, and makes them watch the new socket.
+//! The event queues (epoll) that watch a socket before it is replaced: finds them, and makes them watch the new socket.
 //!
 //! A watch belongs to an open file and a descriptor number. The new file has to be watched under the program's own
 //! number, so that later changes by the program apply to it. That needs a thread with a separate table of descriptors,
@@ -26,7 +26,8 @@ pub(crate) struct Watch {
     pub(crate) data: u64,
 }
 
-/// Every call adds these two events, and a one-shot watch loses them after its event. Source: `fs/eventpoll.c`.
+/// Every call of `epoll_ctl` adds these two events to a watch, and a one-shot watch loses them after its event. Source:
+/// `fs/eventpoll.c`.
 const ALWAYS: u32 = (libc::EPOLLERR | libc::EPOLLHUP) as u32;
 
 impl Watch {
@@ -147,9 +148,9 @@ pub(crate) fn renew(
     })
 }
 
-/// Returns the watches `now`, but undoes all changes except those that calls of the program have made. If a watch is
-/// still silent, or if it is a one-shot watch that has had its event, its state is taken from `before`: a one-shot
-/// watch ends with the old file's hang-up, and begins again on the other file.
+/// Returns the watches `now` as the program's own calls have set them. A watch that is still silent, or a one-shot
+/// watch that has had its event, gets its state from `before`, because no call of the program caused this state: for
+/// example, the old file's hang-up ends a one-shot watch, which has to begin again on the other file.
 pub(crate) fn as_called(before: &[Watch], mut now: Vec<Watch>) -> Vec<Watch> {
     for it in &mut now {
         let is_as_before = |old: &&Watch| old.is_at(it) && (it.is_over() || old.begins_as(it));

@@ -6,7 +6,6 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 pub struct Dice(Xoshiro256PlusPlus);
 
 impl Dice {
-    /// Makes a generator; the same seed gives the same numbers.
     pub fn new(seed: u64) -> Self {
         Self(Xoshiro256PlusPlus::seed_from_u64(seed))
     }

@@ -20,12 +20,12 @@ use rustix::net::{Shutdown, shutdown};
 /// The scripted faults. By default there are no faults.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Script {
-    /// When the server has accepted this number of connections, it stops listening. Only then does it answer on the
-    /// last connection.
+    /// When the server has accepted this number of connections, it stops listening. It answers on the last of these
+    /// connections only after that.
     pub n_connections: Option<usize>,
     /// The number of a GET, counted from 1. The server closes the connection instead of answering this GET.
     pub closes_at: Option<u64>,
-    /// Time that the server waits before it closes this connection.
+    /// Time that the server waits before it closes the connection on which the GET of `closes_at` arrived.
     pub closes_after: Duration,
 }
 

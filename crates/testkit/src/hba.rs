@@ -57,7 +57,6 @@ struct Rule {
 #[derive(Debug, Clone)]
 pub struct File {
     rules: Vec<Rule>,
-    /// The text of the file.
     pub text: String,
 }
 
@@ -68,7 +67,6 @@ pub enum Transport {
     Tcp {
         /// Whether the connection comes from `::1`, not from 127.0.0.1.
         is_v6: bool,
-        /// The encryption of the connection: none, TLS, or GSSAPI's encryption.
         wrap: Wrap,
     },
 }
@@ -146,7 +144,7 @@ impl Files {
             for _ in 0..=self.below(4) {
                 self.add_alike(&mut sides);
             }
-            // The lines for the socket stay in order, and so do the lines for TCP. Only the way in which the two
+            // The lines for the socket keep their order, and so do the lines for TCP. Only the way in which both
             // sequences are mixed is random.
             let [mut local, mut host] = sides;
             local.reverse();
@@ -299,8 +297,8 @@ impl Files {
 }
 
 impl File {
-    /// Returns a server's answer to a login. `world` is a seed for the facts that the file does not show: the members
-    /// of a role, and the names that a pattern matches.
+    /// Returns a server's answer to a login. `world` is a seed for facts that the file does not show: the members of a
+    /// role, and the names that a pattern matches.
     pub fn answer(&self, login: Login<'_>, transport: Transport, world: u64) -> Answer {
         let hidden = |what: &str, name: &str| {
             let mut hasher = DefaultHasher::new();
@@ -381,14 +379,14 @@ impl File {
         })
     }
 
-    /// Returns a login that gets different answers over the socket and over TCP, if there is such a login. Over TCP,
-    /// only addresses of these families count.
+    /// Returns a login that gets different answers over the socket and over TCP, with the kind of TCP connection;
+    /// `None` if there is no such login. `families` are the address families of the TCP connections; true is IPv6.
     pub fn differs(&self, families: &[bool], world: u64) -> Option<(Login<'static>, Transport)> {
         self.find(families, world, |tcp, socket| tcp != socket)
     }
 
-    /// Returns a login that may be accepted over the socket and may be refused over TCP, if there is such a login. Over
-    /// TCP, only addresses of these families count.
+    /// Returns a login that may be accepted over the socket and may be refused over TCP, with the kind of TCP
+    /// connection; `None` if there is no such login. `families` are as in [`Self::differs`].
     pub fn gets_more(&self, families: &[bool], world: u64) -> Option<(Login<'static>, Transport)> {
         self.find(families, world, |tcp, socket| {
             let is_open = *tcp == Answer::Asked("trust", "");

@@ -1,8 +1,8 @@
 //! Creates program files that a test starts.
 //!
 //! A test does not write a program file itself, because another test may start a child process at the same time. The
-//! child process would inherit the open file, and keep the file open until the child executes its own program. Until
-//! then, the new program could not be started: the error is `ETXTBSY`. So a separate process writes each program file.
+//! child would inherit the open file, and keep the file open until the child executes its own program. Until then, the
+//! new program could not be started (`ETXTBSY`). So a separate process writes each program file.
 
 use std::fs;
 use std::io::Write as _;

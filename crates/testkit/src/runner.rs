@@ -51,7 +51,7 @@ impl<'a> Looptax<'a> {
         self
     }
 
-    /// Sets an environment variable, in addition to `PATH`, `HOME`, `LANG`, `TMPDIR`, and `COLUMNS` for 120 columns.
+    /// Sets an environment variable. The program already has `PATH`, `HOME`, `LANG`, `TMPDIR` and `COLUMNS` (120).
     #[must_use]
     pub fn env(mut self, name: &str, value: impl Into<OsString>) -> Self {
         self.env.push((name.into(), value.into()));

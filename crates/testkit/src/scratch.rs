@@ -115,8 +115,8 @@ impl Scratch {
         self.processes().into_iter().filter(is_it).collect()
     }
 
-    /// Waits up to a second, and fails if a process then still uses the folder, or if TMPDIR is not empty. The wait is
-    /// for the guard of `looptax run`: the guard ends only when it sees that the process that started it has ended.
+    /// Waits up to a second; then fails if a process still uses the folder, or if TMPDIR is not empty. The wait is for
+    /// the guard of `looptax run`, which ends only after it has seen the end of the process that started it.
     ///
     /// # Panics
     /// Panics if something is left.
@@ -125,7 +125,7 @@ impl Scratch {
         self.check_nothing_left_after(Duration::from_secs(1));
     }
 
-    /// Does the same as [`Self::check_nothing_left`], but waits up to `at_most`, for a program that could not clean up
+    /// Does the same as [`Self::check_nothing_left`], but waits up to `at_most`: for a program that could not clean up
     /// itself.
     ///
     /// # Panics

@@ -8,8 +8,8 @@ use std::sync::Once;
 
 use signal_hook::consts::{SIGHUP, SIGINT, SIGQUIT};
 
-/// Gives programs that are started from now on the default action of these signals. This process still ignores the
-/// signals.
+/// Makes programs that this process starts from now on receive SIGHUP, SIGINT and SIGQUIT. This process still ignores
+/// these signals if it was started with the signals ignored.
 pub(crate) fn are_heard_by_children() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {

@@ -26,8 +26,8 @@ pub fn skip(why: &str) {
     }
 }
 
-/// Reports that `test` is skipped, and why. If a program skips the same test for the same reason again, this is not
-/// counted again.
+/// Reports that `test` is skipped, and why. If one program skips the same test for the same reason again, the test is
+/// not counted again.
 ///
 /// # Panics
 /// Panics if the file in the variable cannot be written, because the count would then be wrong.

@@ -83,7 +83,7 @@ impl Ground {
         self.at("victims").join(name)
     }
 
-    /// Makes a new folder that belongs to the attacker, in the attacker's part; removes whatever had this name.
+    /// Makes a new folder of the attacker, in the attacker's part; replaces any file, folder or link of this name.
     pub(super) fn folder_of_hers(&self, name: &str) -> Result<PathBuf> {
         let path = self.hers().join(name);
         clear(&path)?;
@@ -92,14 +92,14 @@ impl Ground {
         Ok(path)
     }
 
-    /// Makes a file that belongs to the attacker; removes whatever had this name.
+    /// Makes a file of the attacker; replaces any file, folder or link of this name.
     pub(super) fn file_of_hers(&self, path: &Path, text: &[u8], mode: u32) -> Result<()> {
         clear(path)?;
         write(path, text, mode)?;
         self.give(path)
     }
 
-    /// Makes a link that belongs to the attacker; removes whatever had this name.
+    /// Makes a link of the attacker; replaces any file, folder or link of this name.
     pub(super) fn link_of_hers(&self, path: &Path, leads_to: &Path) -> Result<()> {
         clear(path)?;
         std::os::unix::fs::symlink(leads_to, path)?;
@@ -158,13 +158,13 @@ impl Ground {
         Ours::start(self.part(&["exchange"]).arg(one).arg(other))
     }
 
-    /// Waits for names that appear in one of the attacker's folders, and replaces them by links to `target`.
+    /// Replaces each new name that appears in one of the attacker's folders by a link to `target`.
     pub(super) fn snatch(&self, folder: &Path, target: &Path) -> Result<Ours> {
         Ours::start(self.part(&["snatch"]).arg(folder).arg(target))
     }
 
-    /// Waits until a process opens a name in one of the attacker's folders, and exchanges it for the name with `evil-`
-    /// before it.
+    /// Waits until a process opens a file in one of the attacker's folders, and exchanges the file with the file
+    /// `evil-NAME` beside it.
     pub(super) fn pounce(&self, folder: &Path) -> Result<Ours> {
         Ours::start(self.part(&["pounce"]).arg(folder))
     }
@@ -191,7 +191,7 @@ impl Drop for Ground {
     }
 }
 
-/// Removes whatever has this name; a link itself is removed, not its target.
+/// Removes the file, folder or link of this name; the target of a link stays.
 pub(super) fn clear(path: &Path) -> Result<()> {
     let Ok(found) = fs::symlink_metadata(path) else {
         return Ok(());

@@ -17,7 +17,7 @@ use rustix::fs::inotify::{self, CreateFlags, WatchFlags};
 use rustix::fs::{CWD, Mode, RenameFlags, mkfifoat, renameat_with};
 use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 
-/// Prefix of the name of the bait, which is beside a name and is exchanged with it.
+/// Prefix of the name of a bait: a link beside the attacked file, with which the file is exchanged.
 const BAIT: &str = "bait-";
 
 /// Prefix of the files that the attacker puts in the place of others.
@@ -53,7 +53,7 @@ pub(crate) enum Part {
     Exchange { one: PathBuf, other: PathBuf },
     /// Waits for new names in a folder, and replaces them by links to a file
     Snatch { folder: PathBuf, target: PathBuf },
-    /// Waits until a name in a folder is opened, and swaps the name with the same name after `evil-`
+    /// Waits until a file NAME in a folder is opened, and swaps it with `evil-NAME`
     Pounce { folder: PathBuf },
     /// Reads from a pipe for ever, and keeps the bytes
     Drain { pipe: PathBuf, into: PathBuf },
@@ -124,7 +124,7 @@ fn say(server: SocketAddr) -> Result<()> {
 fn say_for_pages(server: SocketAddr, port: u16) -> Result<()> {
     for stream in TcpListener::bind(("127.0.0.1", port))?.incoming() {
         let mut stream = stream?;
-        // A client that sends nothing has gone, and looptax records a page that failed.
+        // A client that sends nothing has closed the connection; looptax then records a failed page.
         let heard = stream.read(&mut [0; 4096]).is_ok() && say(server).is_ok();
         let status = if heard { "200 OK" } else { "500 No" };
         let said = format!("HTTP/1.0 {status}\r\nContent-Length: 2\r\n\r\nok");

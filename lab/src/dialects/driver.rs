@@ -18,7 +18,6 @@ const KNOWN: &str = "clients/dialects/drivers.toml";
 /// Time limit for one answer: long enough for a connection that reaches each time limit of its driver.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// The description of a driver.
 #[derive(Debug, Clone, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Driver {

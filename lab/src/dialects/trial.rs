@@ -13,8 +13,8 @@ use super::dsn::{self, Entry};
 use super::judge;
 use super::server::Server;
 
-/// A connection whose text is kept with the proof. A test of looptax compares it with the current text to find out
-/// whether the dialect has changed since.
+/// A connection whose text is kept with the proof. A test of looptax compares the kept text with the text that looptax
+/// prints now, to find out whether the dialect has changed since the proof.
 const SAMPLE_PASSWORD: &str = "p%40%2F%3A%25%3F%23%3B%24%27%22%5C%C3%BC";
 const SAMPLE_SOCKET: &str = "/run/a b/.s.PGSQL.5432";
 

@@ -67,7 +67,7 @@ fn print_aa(looptax: &Path, load: Load, options: &Options) -> Result<()> {
             continue;
         };
         println!(
-            "{load}, {} against itself: {} of {} runs say a difference; stolen {:.1} %, other work {:.1} %",
+            "{load}, {} against itself: {} of {} runs report a difference; stolen {:.1} %, other work {:.1} %",
             aa.arm,
             aa.alarms,
             aa.runs,
@@ -92,7 +92,7 @@ fn print_power(looptax: &Path, load: Load, n_runs: u32) -> Result<()> {
         median(&mut values).unwrap_or(f64::NAN)
     };
     println!(
-        "{load}, unix against tcp: {} of {} runs say a difference, {} nothing, {} are invalid; in the middle {:.1} %, \
+        "{load}, unix against tcp: {} of {} runs report a difference, {} are inconclusive, {} are invalid; median {:.1} %, \
          {:.0} epochs, stolen {:.1} %, other work {:.1} %",
         n(Verdict::Difference),
         taxes.len(),

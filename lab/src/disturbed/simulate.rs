@@ -31,20 +31,17 @@ const DELTA: f64 = 0.01;
 pub(crate) fn run(options: &Options) -> Result<()> {
     println!("{} runs per cell, seed {}\n", options.runs, options.seed);
     for (title, cases) in [
-        ("No difference: runs that say one, percent (mean epochs)", no_difference()),
-        ("A true difference: runs that find it, percent (mean epochs)", true_difference()),
-        (
-            "One arm is hit more while the machine is disturbed: runs that say a difference, percent (mean epochs)",
-            one_sided(),
-        ),
+        ("No true difference: runs that report one, percent (mean number of epochs)", no_difference()),
+        ("A true difference: runs that find it, percent (mean number of epochs)", true_difference()),
+        ("Disturbances slow one arm more: runs that report a difference, percent (mean number of epochs)", one_sided()),
     ] {
         println!("{title}\n");
         table(options, &cases, Tally::cell)?;
         println!();
     }
     println!(
-        "A true difference: runs that give a figure, percent; the middle of their figures over the truth; their intervals \
-         that hold it, percent\n"
+        "A true difference: runs that give a figure, percent; the median of these figures divided by the true difference; \
+         their intervals that contain it, percent\n"
     );
     table(options, &sizes(), Tally::figures)?;
     println!();

@@ -114,7 +114,6 @@ impl Made {
         Self { shape, hosts }
     }
 
-    /// Returns the lines of one report of a host.
     pub(super) fn report(&mut self, host_idx: u32, look: u32) -> Lines {
         let host = &self.hosts[host_idx as usize];
         let is_last = look + 1 == self.shape.n_looks;

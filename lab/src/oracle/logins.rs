@@ -75,7 +75,7 @@ pub(crate) fn run(options: &Options) -> Result<()> {
 fn is_moved(file: &File, families: &[bool]) -> Result<bool> {
     let origins: Vec<_> = families.iter().map(|is_v6| origin(*is_v6)).collect();
     let hba = Hba::parse(&file.text);
-    // The server may refuse a list in another file; then the line with the list is not understood.
+    // looptax does not understand a line that refers to a list in another file (`@names`).
     let has_list = file.text.contains("@names");
     if let Some(number) = hba.unread.first().filter(|_| !has_list) {
         bail!("cannot parse line {number}:\n{}", file.text);

@@ -74,7 +74,8 @@ pub(crate) enum Throughput {
 }
 
 impl Case {
-    /// Returns the kind of the private server that both load; `None` if each has its own server, or if both load nginx.
+    /// Returns the kind of the private server that both looptax and the peer load; `None` if each has its own server,
+    /// or if both load nginx.
     pub(crate) fn kind(&self) -> Option<Kind> {
         self.server.or_else(|| self.work.kind())
     }

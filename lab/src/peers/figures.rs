@@ -6,7 +6,7 @@
 //!
 //! CPU time per request is compared without the CPU time that either side uses while no load runs. The peer reports
 //! only the CPU time of its whole process, so the CPU time of the same command with one request per connection is
-//! subtracted. For looptax it is the CPU time of its client threads over the slices, including guards and drains; the
+//! subtracted. looptax's figure is the CPU time of its client threads over the slices, including guards and drains; the
 //! thread that controls them sleeps during that time. Connecting, start and analysis are in neither figure.
 
 use looptax_model::stats::{hodges_lehmann, median};

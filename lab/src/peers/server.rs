@@ -1,4 +1,5 @@
-//! The server that both load: a private server of one of looptax's kinds, filled once, or the peer's own server.
+//! The server that looptax and the peer load: a private server of one of looptax's kinds, filled once, or the peer's
+//! own server.
 //!
 //! A private server is started as looptax starts its own servers, with the same settings and rows. It reports itself
 //! how many requests it answered.
@@ -62,8 +63,8 @@ impl Private {
         let n_asked = &mut self.n_asked[usize::from(arm == Arm::Tcp)];
         *n_asked += 1;
         if server.protocol == Protocol::Fastcgi {
-            // The first request of a connection asks which process answers. The pool's count of accepted connections is
-            // really one of requests.
+            // The first request of each of our connections asks which process answers, so a query makes two requests.
+            // PHP-FPM's count of accepted connections really counts requests.
             let requests = questions.count()?.checked_sub(2 * *n_asked);
             return Ok(Counts { requests, opened: None });
         }

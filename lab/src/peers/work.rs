@@ -45,7 +45,7 @@ pub(crate) enum Work {
 }
 
 impl Work {
-    /// Returns the kind of the private server that both load; `None` if each has its own server.
+    /// Returns the kind of the private server that looptax and the peer load; `None` if each has its own server.
     pub(crate) fn kind(self) -> Option<Kind> {
         match self {
             Self::PointSelect | Self::ReadWrite | Self::Select => Some(Kind::Mariadb),

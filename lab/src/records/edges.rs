@@ -57,7 +57,6 @@ pub(super) fn mutants(originals: &[Original], n: usize, coin: &mut Coin) -> Vec<
     mutants
 }
 
-/// The change of a field.
 enum Change {
     To(Value),
     /// JSON text that a [`Value`] cannot hold.

@@ -5,7 +5,6 @@
 
 use looptax_model::dsn::Kind;
 
-/// The source of a program.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Source {
     /// The server that is installed on this machine.

@@ -417,8 +417,8 @@ impl Trial<'_> {
         crate::servers::wait_until("the program is not answered", || Ok(counted() > 3))?;
         let seen = self.rig.view()?;
         drop(program);
-        // After the server's cache is lost, MySQL's password needs TLS or a socket. Only with a named account could
-        // `run` find out whether a connection depends on that.
+        // When MySQL has lost its cache of passwords, a login needs TLS or a socket. `run` could find out whether a
+        // connection depends on that only if the account were named to it.
         let stays = self.rig.kind == Kind::Mysql;
         ensure!((seen.tcp > 0) == stays && (seen.unix > 0) != stays, "the server saw {seen:?}");
         Ok(Right(if stays { "left on TCP, as documented" } else { "moved" }.to_owned()))

@@ -1,7 +1,7 @@
 //! The packages for Debian and Ubuntu, and for distributions related to Fedora and openSUSE.
 //!
-//! The manifest of the package `looptax` has the contents and names of these packages, because the packagers read them
-//! there.
+//! The manifest of the package `looptax` defines the contents and names of both packages, because the packaging
+//! programs read them there.
 
 use anyhow::Result;
 

@@ -9,15 +9,16 @@ use anyhow::{Context, Result, bail};
 
 use crate::workspace::{metadata, root};
 
-/// The kind of this machine, which is also the kind that the release is for: a C library for another kind may not be
-/// installed.
+/// The architecture of this machine. The release is for the same architecture, because a C library for another one may
+/// not be installed.
 const MACHINE: &str = std::env::consts::ARCH;
 
 pub(super) struct Place {
     pub(super) root: PathBuf,
-    /// The compiler's name for the kind of machine and the C library. The standard library comes with the compiler.
+    /// The compiler's name for the architecture and the C library. The standard library for this target comes with the
+    /// compiler.
     pub(super) target: String,
-    /// The name of the kind of machine in container images.
+    /// The architecture's name in container images.
     pub(super) image_machine: &'static str,
     pub(super) version: String,
     pub(super) description: String,
@@ -29,8 +30,8 @@ pub(super) struct Place {
     /// The folder in which cargo puts its output for this target and the profile of releases.
     pub(super) built: PathBuf,
     pub(super) artefacts: PathBuf,
-    /// The folder with the files for the packages. The packagers' settings contain this path, so the folder is always
-    /// below the root.
+    /// The folder with the files for the packages. The settings of the packaging programs contain this path, so the
+    /// folder is always below the root.
     pub(super) tree: PathBuf,
     pub(super) gzipped: PathBuf,
     /// The folder in which the container image is assembled.

@@ -1,6 +1,6 @@
-//! Packagers from crates.io, each in a fixed version, in a separate folder.
+//! Packaging programs from crates.io, each in a fixed version, in a separate folder.
 //!
-//! A packager that is missing in the folder is built; no packager is put on PATH.
+//! A program that is missing in the folder is built; none is put on PATH.
 
 use std::path::PathBuf;
 use std::process::Command;

@@ -95,7 +95,7 @@ fn debian_changelog(place: &Place) -> Result<String> {
     date.args(["--utc", "--rfc-email", "--date"]);
     let date = ask(date.arg(format!("@{}", place.epoch)))?;
     Ok(format!(
-        "looptax ({}-1) unstable; urgency=medium\n\n  * What changed is in changelog.gz, beside this file.\n\n \
+        "looptax ({}-1) unstable; urgency=medium\n\n  * The changes are listed in changelog.gz, beside this file.\n\n \
          -- The looptax authors <looptax@users.noreply.github.com>  {date}\n",
         place.version
     ))

@@ -31,7 +31,7 @@ pub(super) fn run(place: &Place) -> Result<()> {
     };
     let version = ask_inside("--version")?;
     if version != format!("looptax {}", place.version) {
-        bail!("in an empty root the program prints the version `{version}`");
+        bail!("in an empty root folder the program prints a wrong version: `{version}`");
     }
     println!("{}", ask_inside(COMPARE)?);
     Ok(())

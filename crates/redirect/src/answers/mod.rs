@@ -44,7 +44,7 @@ fn write_answer(call: &Call, value: (u64, &[u8]), room: usize, length: (u64, usi
     process::write_memory(call.tid, writes)
 }
 
-/// Returns the answer: an error if the program passed an invalid address.
+/// Returns the answer to the call: `EFAULT` if the program passed an invalid address.
 fn outcome(written: &io::Result<()>) -> Answer {
     match written {
         Ok(()) => Answer::Done,

@@ -1,6 +1,6 @@
 //! `getsockname` and `getpeername`: returns the addresses that the program expects.
 //!
-//! Without these answers, Go believes that every connection is a connection to itself, and dials twice more.
+//! Without these answers, Go programs believe that each socket is connected to itself, and connect twice more.
 
 use super::{moved, outcome, read_length, write_answer};
 use crate::supervisor::Supervisor;

@@ -1,7 +1,7 @@
-//! Options of TCP, IP and IPv6, which a Unix socket does not have, and options that would reveal its family.
+//! Options of TCP, IP and IPv6, which a Unix socket does not have, and options that would reveal a Unix socket.
 //!
 //! Each option is tried on a fresh TCP socket of ours, so the program gets the same errors and lengths as from TCP.
-//! Values that the program sets are remembered, and returned when it reads them.
+//! Values that the program sets are remembered, and returned when the program reads them.
 
 use std::collections::HashMap;
 use std::io;
@@ -24,11 +24,12 @@ const MAX_REMEMBERED: usize = 8_192;
 /// Source: `net/tcp_states.h`.
 const STATE_ESTABLISHED: u8 = 1;
 
-/// Options that change how bytes travel and cannot be imitated: encryption in the kernel, signatures, repair, receiving
-/// without copies. Source: linux/tcp.h.
+/// Options that change how bytes travel and that looptax cannot imitate: encryption in the kernel, signatures, repair,
+/// receiving without copies. Source: linux/tcp.h.
 const REFUSED: [i32; 5] =
     [libc::TCP_ULP, libc::TCP_REPAIR, libc::TCP_MD5SIG, libc::TCP_MD5SIG_EXT, libc::TCP_ZEROCOPY_RECEIVE];
-/// Options that programs set before `connect` and read after it. Source: linux/tcp.h, linux/in.h, linux/in6.h.
+/// Options that are carried over to the moved socket, because programs set them before `connect` and read them after
+/// it. Source: linux/tcp.h, linux/in.h, linux/in6.h.
 const CARRIED: [(i32, i32); 24] = [
     (libc::SOL_SOCKET, libc::SO_REUSEPORT),
     (libc::IPPROTO_TCP, libc::TCP_NODELAY),
@@ -62,7 +63,7 @@ const OF_CLOSED: [(i32, i32); 3] = [
     (libc::IPPROTO_TCP, libc::TCP_FASTOPEN_CONNECT),
     (libc::IPPROTO_IPV6, libc::IPV6_V6ONLY),
 ];
-/// Options of all kinds of sockets for which a Unix socket returns another value.
+/// Options that every kind of socket has, and whose values differ between a Unix socket and a TCP socket.
 const OF_ANY_KIND: [i32; 3] = [libc::SO_REUSEPORT, libc::SO_DOMAIN, libc::SO_PROTOCOL];
 /// Length of the longest value of a carried option: the name of a congestion control algorithm. Source: linux/tcp.h,
 /// `TCP_CA_NAME_MAX`.
@@ -147,7 +148,7 @@ pub(crate) fn note_inherited(page: &Page) {
 }
 
 /// Returns whether this process holds a TCP socket that a program may inherit. The supervisor has not seen the options
-/// that were set on such a socket earlier.
+/// that were set earlier on an inherited socket.
 fn are_inherited() -> io::Result<bool> {
     let own = process::pidfd_open(own_pid(), 0)?;
     let names = kernel::names("/proc/self/fd")?;
@@ -205,7 +206,7 @@ fn set(supervisor: &Supervisor, call: &Call, tag: Tag, key: Key) -> Answer {
         Ok(n_read) if n_read == n_bytes => {}
         _ => return Answer::Fail(libc::EFAULT),
     }
-    // Most programs set this option, and setting it cannot fail.
+    // Most programs set `TCP_NODELAY`, and setting it cannot fail, so no fresh socket is needed to try it.
     if (level, name) == (libc::IPPROTO_TCP, libc::TCP_NODELAY)
         && let Some(number) = value[..n_bytes].first_chunk()
     {
@@ -249,7 +250,7 @@ fn get(supervisor: &Supervisor, call: &Call, tag: Tag, key: Key) -> Answer {
     outcome(&written)
 }
 
-/// Returns the value for the program, at most `room` bytes long, or the error.
+/// Returns the option's value, or the error number. The value may be longer than `room`.
 fn value(supervisor: &Supervisor, tag: Tag, key: Key, room: usize) -> Result<Vec<u8>, i32> {
     let (_, level, name) = key;
     match (level, name) {

@@ -1,5 +1,5 @@
-//! Receiving with flags that a Unix socket does not support: with them, a Unix socket would return data although a TCP
-//! socket would not.
+//! Receiving with flags that a Unix socket does not support: it ignores these flags, and would return data although a
+//! TCP socket would not.
 
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -33,8 +33,8 @@ pub(crate) fn answer(supervisor: &Supervisor, call: &Call) -> Answer {
     };
     let is_message = i64::from(call.number) == libc::SYS_recvmsg;
     let flags = call.args[if is_message { 2 } else { 3 }] as i32;
-    // A connection over loopback has errors or completions of this kind only if a program requested them. looptax
-    // leaves such a connection on TCP.
+    // The error queue of a TCP connection over loopback has entries only if the program requested them by an option.
+    // looptax leaves such a connection on TCP.
     if flags & libc::MSG_ERRQUEUE != 0 {
         return Answer::Fail(libc::EAGAIN);
     }
@@ -82,7 +82,7 @@ fn tell(call: &Call, is_message: bool) -> bool {
     process::write_memory(call.tid, [(place, nothing), (place, &[])]).is_ok()
 }
 
-/// Discards as many bytes as one call of the program would on a TCP socket, and returns their number.
+/// Discards as many bytes as one call of the program would discard on a TCP socket, and returns their number.
 fn discard(supervisor: &Supervisor, call: &Call, file: &OwnedFd, n_wanted: usize, flags: i32) -> io::Result<usize> {
     let is_patient = flags & libc::MSG_DONTWAIT == 0 && socket::status_flags(file.as_fd())? & libc::O_NONBLOCK == 0;
     let limit_ms = socket::receive_timeout_ms(file.as_fd())?;
@@ -91,7 +91,7 @@ fn discard(supervisor: &Supervisor, call: &Call, file: &OwnedFd, n_wanted: usize
     let wants_all = flags & libc::MSG_WAITALL != 0 && flags & libc::MSG_PEEK == 0;
     let mut room = vec![0; PART_BYTES.min(n_wanted)];
     let mut n_done = 0;
-    // Also runs if the program requests 0 bytes, because the answer shows whether there are data.
+    // The loop also runs if the program requests 0 bytes, because the answer shows whether there are data.
     loop {
         let n_next = room.len().min(n_wanted - n_done);
         match socket::receive(file.as_fd(), &mut room[..n_next], native) {

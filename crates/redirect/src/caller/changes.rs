@@ -25,9 +25,9 @@ impl Changes {
         self.n_of_groups.fetch_add(1, Ordering::SeqCst);
     }
 
-    /// Records that a thread is about to make a change that may also apply to other threads, which make no call: to the
-    /// threads that share its root, and to the first thread of its process. If a thread executes a program, the thread
-    /// gets the number of the first thread.
+    /// Records that a thread is about to make a change that may also apply to threads that make no call: to the threads
+    /// that share its root, and to the first thread of its process. (A thread that executes a program takes over the
+    /// first thread's number.)
     pub(crate) fn note_other(&self) {
         self.is_past_following.store(true, Ordering::SeqCst);
     }

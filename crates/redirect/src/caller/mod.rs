@@ -3,7 +3,7 @@
 //!
 //! A process may drop its rights at any time, so user, group and capabilities are read again for each connection.
 //! Supplementary groups, root and namespaces change only by calls that the filter stops (`Changes`). looptax remembers
-//! these facts until such a call, because reading them takes longer than everything else.
+//! these facts until such a call, because reading them takes longer than all other steps.
 
 mod changes;
 mod own;
@@ -28,14 +28,14 @@ use status::Status;
 /// Maximum number of threads that each thread of ours remembers; each remembered thread takes two descriptors.
 const MAX_KNOWN: usize = 16;
 
-/// A thread that waits for an answer.
+/// A thread of the program that waits for the answer to a call.
 #[derive(Debug, Clone)]
 pub(crate) struct Caller {
     pub(crate) tid: i32,
     known: Rc<Known>,
 }
 
-/// A thread that has already made a call. After the thread has ended, its descriptor never refers to another thread.
+/// A thread that has already made a call. After the thread has ended, its pidfd never refers to another thread.
 #[derive(Debug)]
 struct Known {
     pidfd: OwnedFd,
@@ -45,7 +45,7 @@ struct Known {
     memory: RefCell<Option<(Moment, Rc<Memory>)>>,
 }
 
-/// Facts about a thread that stay valid until it makes a call that the filter stops.
+/// Facts about a thread that change only by calls that the filter stops.
 #[derive(Debug)]
 struct Memory {
     groups: Vec<u32>,
@@ -65,7 +65,7 @@ thread_local! {
 }
 
 impl Caller {
-    /// Returns the thread, with a copy of one of its descriptors.
+    /// Returns the thread, with a copy of its descriptor `fd`.
     ///
     /// # Errors
     /// `EBADF` if the thread has no such descriptor; other errors if it has ended or may not be inspected.
@@ -89,8 +89,8 @@ impl Caller {
         let pidfd = if features.has_thread_pidfd {
             process::pidfd_open(tid, libc::PIDFD_THREAD)
         } else {
-            // Only a process's first thread can be opened by its own number; for other threads this opens their
-            // process.
+            // Only a process's first thread can be opened by its own number; instead of another thread, its process is
+            // opened.
             process::pidfd_open(tid, 0).or_else(|_| process::pidfd_open(status(tid)?.pid, 0))
         };
         let known = Known {
@@ -119,7 +119,7 @@ impl Caller {
         }
         let memory = self.memory(own, changes)?;
         let info = process::pidfd_info(self.pidfd())?;
-        // A supervisor without capabilities cannot assume any.
+        // A supervisor without capabilities cannot assume the thread's capabilities, so they are not read.
         let capabilities = match own.identity.capabilities {
             0 => 0,
             _ => effective_capabilities(self.tid)?,

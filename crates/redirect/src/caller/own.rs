@@ -32,10 +32,12 @@ pub(crate) struct World {
 }
 
 impl World {
-    /// Returns whether the thread would reach the same socket by the name `to`, if it could connect to the socket.
+    /// Returns whether the name `to` leads the thread to the same socket as us. Does not check whether the thread may
+    /// connect to the socket.
     pub(crate) fn shares_socket(self, tid: i32, to: &SocketName) -> bool {
         match to {
-            // If we see no file at this path there is nothing to compare; the failed connect then gives the reason.
+            // If we see no file at this path, there is nothing to compare; `connect` then fails, and its error is the
+            // reason.
             SocketName::Path(path) if !self.has_our_root && read::exists(path) => {
                 is_same_file(tid, path).unwrap_or_default()
             }

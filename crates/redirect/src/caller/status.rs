@@ -6,7 +6,6 @@ use looptax_host::kernel;
 
 use crate::sys::identity::Identity;
 
-/// A thread's status in `/proc`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Status {
     pub(crate) pid: i32,

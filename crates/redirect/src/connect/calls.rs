@@ -1,4 +1,4 @@
-//! Calls of a program's other threads: calls that had looked up a file before the file was exchanged, and that have not
+//! Waits for calls of a program's other threads that looked up a file before the file was exchanged and that have not
 //! ended yet.
 
 use std::time::Duration;

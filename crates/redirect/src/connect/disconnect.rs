@@ -12,7 +12,7 @@ use crate::tag::Tag;
 use crate::watches;
 use looptax_host::seccomp::{Answer, Call};
 
-/// Answers for a moved socket; a call on another socket continues unchanged.
+/// Answers the call if it is on a moved socket; a call on another socket continues unchanged.
 ///
 /// Copies of the descriptor in other processes keep the old connection.
 pub(super) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot) -> Answer {

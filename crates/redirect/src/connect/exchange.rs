@@ -140,12 +140,12 @@ impl Exchange<'_> {
         !self.is_only_thread && supervisor.processes.has_queues(asked.caller, asked.person.pid, supervisor.features)
     }
 
-    /// Reads the watches again until they no longer change, because another thread may have added or changed watches of
-    /// the file `from` that was under these numbers. The numbers now refer to the file `to`, so only a call that had
-    /// already begun can still add or change a watch of `from`.
+    /// Copies to the file `to` the watches that another thread adds or changes on the file `from`, until `from` no
+    /// longer changes. `numbers` referred to `from` and now refer to `to`, so only a call that had already begun can
+    /// still change a watch of `from`.
     ///
-    /// `known` are the watches that the program has set on either file, as far as looptax knows them. Returns these
-    /// watches in their final state. Watches of the new file stay silent.
+    /// `known` are the program's watches, as far as looptax knows them. Returns the program's watches in their final
+    /// state. Watches of the new file stay silent.
     fn follow(&self, numbers: &[i32], from: &OwnedFd, to: &OwnedFd, mut known: Vec<Watch>) -> Result<Vec<Watch>, Left> {
         if !self.may_change() {
             return Ok(known);
@@ -159,7 +159,7 @@ impl Exchange<'_> {
         for _ in 0..MOST_LOOKS {
             let was_told = now(from, &known)?;
             if !watches::are_alike(&was_told, &known) {
-                // If the program later changes the watches on the new file, its change is kept.
+                // If the program has meanwhile changed the watches of `to`, its changes are kept.
                 let is_told = now(to, &known)?;
                 if !watches::are_alike(&is_told, &known) {
                     return Ok(is_told);
@@ -180,7 +180,8 @@ impl Exchange<'_> {
         let begin = || -> Result<(), Left> {
             let numbers: BTreeSet<i32> = known.iter().map(|it| it.fd).collect();
             let numbers: Vec<i32> = numbers.into_iter().collect();
-            // A watch that the program has changed since then is already effective.
+            // If the program has changed a watch of the new file, the watch is no longer silent, so nothing is left to
+            // do.
             let mut silent = self.look(&self.new, &numbers)?;
             silent.retain(|it| known.iter().any(|known| known.begins_as(it)));
             let mut begun = known.to_vec();
@@ -212,7 +213,7 @@ impl Exchange<'_> {
 
     /// Replaces the program's descriptors. Returns false if the call no longer exists, or if `is_still` returns false.
     ///
-    /// `is_still` is called last. Between it and the replacement, another thread of the program has less than a
+    /// `is_still` is called last. Between this call and the replacement, another thread of the program has less than a
     /// microsecond to close the number and open another file under it; the kernel cannot do both steps atomically.
     fn replace(&self, numbers: &[i32], is_still: impl Fn() -> bool) -> Result<bool, Left> {
         let (asked, listener) = (self.asked, &self.supervisor.listener);
@@ -261,7 +262,8 @@ impl Asked<'_> {
     }
 
     /// Returns whether the program's descriptor still refers to the file that was inspected: another thread may have
-    /// closed it and opened another file, or this thread may have a separate table.
+    /// closed the descriptor and opened another file under its number, or this thread may have a separate descriptor
+    /// table.
     pub(super) fn is_still(&self, inode: u64, old: &OwnedFd, has_kcmp: bool) -> bool {
         let tid = self.call.tid;
         if has_kcmp {

@@ -11,7 +11,7 @@ use crate::sys::{errno, socket};
 use crate::tag::Tag;
 use crate::{FallbackReason, Route};
 
-/// How long to wait for a place in the socket's queue, for a program that would wait itself; after this time the
+/// How long looptax waits for a place in the socket's queue, if the program itself would wait; after this time the
 /// connection stays on TCP.
 const QUEUE_PATIENCE_MS: u64 = 1_000;
 /// Number of names that are tried, because an earlier supervisor with our process id may have used the same names.

@@ -13,7 +13,7 @@ use looptax_host::kernel;
 use crate::caller::status;
 use crate::sys::{epoll, own_pid, process};
 
-/// A descriptor that refers to the file.
+/// A descriptor that refers to the file for which holders are searched.
 pub(super) struct Holder {
     tid: i32,
     pub(super) fd: i32,

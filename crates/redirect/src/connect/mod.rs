@@ -36,7 +36,7 @@ const UNSPECIFIED: [u8; 2] = (libc::AF_UNSPEC as u16).to_ne_bytes();
 /// `TCP_INFO` starts with the state. Source: `net/tcp_states.h`, `TCP_CLOSE`.
 const STATE_IDLE: u8 = 7;
 
-/// Why a call continues as the program made it.
+/// Why a call is not answered, so that its connection stays on TCP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Left {
     reason: FallbackReason,
@@ -44,14 +44,14 @@ struct Left {
 }
 
 enum Outcome {
-    /// We do not answer the call, because it is not one of ours or no longer exists.
+    /// The call continues unchanged: it is not about a socket that looptax moves, or it no longer exists.
     Foreign,
     /// The connection stays on TCP because its route is not moved now.
     Steered,
     /// The connection was moved, or the program repeats a call that moved it.
     Moved { is_non_blocking: bool },
-    /// The program's socket was moved before. If the last answer was that the connection is in progress,
-    /// `is_first_question` is true.
+    /// The program's socket was moved before. `is_first_question` is true if the program got the answer "in progress"
+    /// and has not called `connect` again since.
     Connected { is_first_question: bool },
 }
 
@@ -75,7 +75,7 @@ struct Mapped {
     is_left: bool,
 }
 
-/// The address and options of a call, with facts about its caller.
+/// A call of `connect` with its mapped address, and facts about its caller.
 struct Asked<'a> {
     call: &'a Call,
     fd: i32,
@@ -85,7 +85,6 @@ struct Asked<'a> {
     person: &'a Person,
 }
 
-/// Answers a `connect`.
 pub(crate) fn answer(supervisor: &Supervisor, call: &Call, slot: &Slot, counted_in: &mut Option<u32>) -> Answer {
     let Some(bytes) = address(call) else {
         return Answer::GoOn;

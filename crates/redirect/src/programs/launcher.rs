@@ -131,7 +131,7 @@ impl Launcher<'_> {
         self.watchdog = 0;
         let helpers = self.page.helpers();
         descendants::kill_all(&[own_pid()], &helpers, || self.take_away());
-        // A process that was started during the search finally becomes a child of this process.
+        // If a process was started during the search, it becomes a child of this process when its ancestors have ended.
         while wait::has_children() {
             descendants::kill_all(&[own_pid()], &[], || self.take_away());
             self.take_away();

@@ -2,9 +2,9 @@
 //!
 //! Starting a supervisor takes a fork, which needs a process with one thread; a measuring process has many threads by
 //! the time it starts the program. So a *launcher* is forked while there is only one thread, and waits. It adopts all
-//! descendants of a program, including those in the background, so it can end all of them. It ends them as soon as the
-//! measuring process has ended, in whatever way. If the launcher itself is killed, the watchdog ends them; if the
-//! watchdog is killed, launcher and guard end them.
+//! descendants of a program, including those in the background, so it can end all of them. It ends all descendants as
+//! soon as the measuring process has ended, in whatever way. If the launcher itself is killed, the watchdog ends the
+//! descendants; if the watchdog is killed, launcher and guard end them.
 
 mod launcher;
 mod message;

@@ -1,7 +1,7 @@
 //! The supervisor: receives calls from the kernel and answers them.
 //!
-//! The supervisor is a separate process between the watchdog and the program (`launch`), or runs in the watchdog if
-//! that process died. Each thread answers one call at a time; `pool` ensures that a thread is free.
+//! The supervisor is a separate process between the watchdog and the program (`launch`); if that process died, the
+//! watchdog is the supervisor. Each thread answers one call at a time; `pool` ensures that a thread is free.
 
 mod pool;
 mod sockets;
@@ -23,8 +23,8 @@ use looptax_host::seccomp::{Answer, Call, Listener};
 use pool::Pool;
 use sockets::Sockets;
 
-/// Maximum number of remembered sockets that were put in place for a call which a signal then ended. Such sockets exist
-/// only on kernels without `WAIT_KILLABLE_RECV`, and only few at a time.
+/// Maximum number of sockets that `unanswered` remembers. On kernels without `WAIT_KILLABLE_RECV`, a signal can end a
+/// call after its socket was put in place; such calls are rare.
 const MAX_UNANSWERED: usize = 1_024;
 
 pub(crate) struct Supervisor {
@@ -49,7 +49,6 @@ pub(crate) struct Supervisor {
     pool: Pool,
 }
 
-/// The parts of a supervisor.
 pub(crate) struct Parts {
     pub(crate) listener: Arc<Listener>,
     pub(crate) page: &'static Page,
@@ -57,7 +56,7 @@ pub(crate) struct Parts {
     pub(crate) features: Features,
     pub(crate) steering: Option<Steering>,
     pub(crate) switches: Switches,
-    /// The pipe for events.
+    /// The pipe into which events are written.
     pub(crate) events: Option<OwnedFd>,
     /// Whether all events are sent; if not, only the first moved connection of each route is reported.
     pub(crate) wants_events: bool,
@@ -172,7 +171,8 @@ impl Supervisor {
         }
     }
 
-    /// Returns whether a thread may wait while it handles a call: only if another thread takes its place.
+    /// Makes another thread take this thread's place, so that this thread may wait while it handles a call. Returns
+    /// false if that is impossible.
     pub(crate) fn may_wait(&self) -> bool {
         pool::stand_in(self)
     }

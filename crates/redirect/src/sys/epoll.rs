@@ -16,12 +16,10 @@ pub(crate) fn watch(queue: BorrowedFd<'_>, fd: i32, events: u32, data: u64) -> i
     control(queue, libc::EPOLL_CTL_ADD, fd, events, data)
 }
 
-/// Changes a watch.
 pub(crate) fn change(queue: BorrowedFd<'_>, fd: i32, events: u32, data: u64) -> io::Result<()> {
     control(queue, libc::EPOLL_CTL_MOD, fd, events, data)
 }
 
-/// Ends a watch.
 pub(crate) fn forget(queue: BorrowedFd<'_>, fd: i32) -> io::Result<()> {
     control(queue, libc::EPOLL_CTL_DEL, fd, 0, 0)
 }

@@ -55,8 +55,8 @@ pub(crate) fn raise(signal: i32) {
     unsafe { libc::kill(libc::getpid(), signal) };
 }
 
-/// Makes this process give up the standard streams and the folder, which only the program uses from now on. Also gives
-/// this process its own name, and raises its limit of descriptors to the maximum.
+/// Makes this process give up its standard streams and its working folder, which only the program uses from now on.
+/// Also gives this process its own name, and raises its limit of descriptors to the maximum.
 pub(crate) fn withdraw(name: &str) {
     put_nothing_under(0..3);
     close_inherited();
@@ -72,8 +72,8 @@ pub(crate) fn withdraw(name: &str) {
     }
 }
 
-/// Closes the descriptors that this process was started with, except for standard error, to which it writes. Otherwise
-/// a lock that the program releases, or a pipe that it closes, would last until this process ends.
+/// Closes the descriptors that this process was started with, except for standard error, to which this process writes.
+/// Otherwise a lock that the program releases, or a pipe that the program closes, would last until this process ends.
 pub(crate) fn let_go_of_inherited() {
     put_nothing_under(0..2);
     close_inherited();

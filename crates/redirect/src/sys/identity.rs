@@ -16,15 +16,12 @@ const CAPABILITY_VERSION: u32 = 0x2008_0522;
 /// A thread's identity towards the servers that it connects to, and its rights.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Identity {
-    /// Effective user.
     pub(crate) euid: u32,
-    /// Effective group.
     pub(crate) egid: u32,
     pub(crate) fsuid: u32,
     pub(crate) fsgid: u32,
     /// Supplementary groups, sorted.
     pub(crate) groups: Vec<u32>,
-    /// Effective capabilities.
     pub(crate) capabilities: u64,
 }
 
@@ -58,7 +55,7 @@ type Capabilities = [CapabilityWord; 2];
 /// The first step that was refused; in that case `work` has not run.
 ///
 /// # Panics
-/// Never: if the earlier identity cannot be restored the process ends, because it must not continue as another user.
+/// Never: if the earlier identity cannot be restored, the process ends, because it must not continue as another user.
 pub(crate) fn run_as<T>(own: &Identity, other: &Identity, work: impl FnOnce() -> T) -> io::Result<T> {
     if !own.has_to_become(other) {
         return Ok(work());
@@ -131,7 +128,6 @@ fn set_groups(groups: &[u32]) -> io::Result<()> {
     checked(result).map(drop)
 }
 
-/// Returns the effective capabilities of a thread.
 pub(crate) fn effective_capabilities(tid: i32) -> io::Result<u64> {
     let [low, high] = capabilities(tid)?;
     Ok(u64::from(high.effective) << 32 | u64::from(low.effective))

@@ -136,7 +136,8 @@ pub(crate) fn are_same_file(tid: i32, one: i32, other: i32) -> io::Result<bool> 
 /// `get_epoll_tfile_raw_ptr` of the kernel's eventpoll.c: a queue may watch several files under one number, because the
 /// number may refer to another file by now.
 pub(crate) fn does_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result<bool> {
-    // The program may add or remove watches during the search. Their order then changes, and the search may miss a file.
+    // The program may add or remove watches during the search. The order of the watches then changes, and the search
+    // may miss a file.
     for _ in 0..LOOKS_AMONG_FILES {
         match find_watch(tid, queue, fd, file)? {
             Found::Watched => return Ok(true),
@@ -172,8 +173,8 @@ fn find_watch(tid: i32, queue: i32, fd: i32, file: BorrowedFd<'_>) -> io::Result
 
 /// Number of searches through the files under a number before the file counts as absent.
 const LOOKS_AMONG_FILES: u32 = 4;
-/// Maximum number of files that are searched under one descriptor number. A queue does not watch more files than this
-/// under the same number.
+/// Maximum number of files that are searched under one descriptor number; in practice a queue watches fewer files under
+/// one number.
 const MOST_FILES_OF_A_NUMBER: u32 = 4;
 
 /// Returns the number of threads of a process.
@@ -184,7 +185,6 @@ pub(crate) fn n_threads(tid: i32) -> io::Result<u64> {
     Ok(kernel::metadata(format!("/proc/{tid}/task"))?.nlink().saturating_sub(2))
 }
 
-/// Returns the inode of a descriptor's file.
 pub(crate) fn inode(fd: BorrowedFd<'_>) -> io::Result<u64> {
     // SAFETY: all zeroes is a valid stat, which the kernel fills in.
     let mut stat: libc::stat = unsafe { std::mem::zeroed() };

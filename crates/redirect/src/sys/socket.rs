@@ -34,7 +34,7 @@ pub(crate) fn stream(family: c_int) -> io::Result<OwnedFd> {
     new_fd(unsafe { libc::socket(family, kind, 0) }.into())
 }
 
-/// Returns the bytes of a Unix address.
+/// Returns a Unix address in the kernel's format, and its length.
 fn unix_name(name: &[u8], is_abstract: bool) -> ([u8; size_of::<libc::sockaddr_un>()], usize) {
     let mut bytes = [0; size_of::<libc::sockaddr_un>()];
     bytes[..2].copy_from_slice(&(libc::AF_UNIX as u16).to_ne_bytes());
@@ -45,7 +45,6 @@ fn unix_name(name: &[u8], is_abstract: bool) -> ([u8; size_of::<libc::sockaddr_u
     (bytes, n_bytes)
 }
 
-/// Gives a socket an abstract name.
 pub(crate) fn bind_abstract(socket: BorrowedFd<'_>, name: &[u8]) -> io::Result<()> {
     let (bytes, n_bytes) = unix_name(name, true);
     // SAFETY: the address is a live array, and its length is within it.
@@ -131,8 +130,8 @@ pub(crate) fn set_option(socket: BorrowedFd<'_>, level: c_int, name: c_int, valu
     checked(result.into()).map(drop)
 }
 
-/// Makes a TCP socket whose connection was dissolved, in exactly the state in which the kernel leaves it: its next use
-/// reports a reset.
+/// Makes a TCP socket in exactly the state in which the kernel leaves a socket whose connection was dissolved: the
+/// socket's next use reports a reset.
 pub(crate) fn dissolved(family: c_int) -> io::Result<OwnedFd> {
     let loopback = |port: u16| match family {
         libc::AF_INET => SocketAddr::from((Ipv4Addr::LOCALHOST, port)),
@@ -202,7 +201,6 @@ pub(crate) fn status_flags(fd: BorrowedFd<'_>) -> io::Result<c_int> {
     checked(flags.into()).map(|flags| flags as c_int)
 }
 
-/// Sets the status flags of a descriptor's file.
 pub(crate) fn set_status_flags(fd: BorrowedFd<'_>, flags: c_int) -> io::Result<()> {
     // SAFETY: only numbers are passed.
     checked(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags) }.into()).map(drop)

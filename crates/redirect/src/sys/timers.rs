@@ -1,4 +1,4 @@
-//! The timers that continue if a process executes a program, and that a forked child does not get.
+//! Timers (`setitimer`): they continue when a process executes a program, and a forked child does not get them.
 
 use std::io;
 

@@ -14,7 +14,8 @@ pub(super) fn serve(stream: &mut (impl Read + Write), script: Script) -> io::Res
     loop {
         let [length, number, _, _] = header(stream)?;
         let body = read_some(stream, (length as usize).saturating_sub(16))?;
-        // Skips the flags, the kind of the section, the length of the document, and the type of its first element.
+        // Skips the flags, the kind of the section, the length of the document, and the type of the document's first
+        // element.
         let name = body.get(10..).unwrap_or_default();
         let name: Vec<u8> = name.iter().copied().take_while(|it| *it != 0).collect();
         let elements = match &*name {

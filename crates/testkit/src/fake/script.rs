@@ -8,7 +8,6 @@ pub enum Speaks {
     Postgres,
     Redis,
     Memcached,
-    /// `MongoDB`'s protocol.
     Mongodb,
 }
 

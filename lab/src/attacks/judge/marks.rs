@@ -80,7 +80,8 @@ impl Rights {
 }
 
 impl Mark {
-    /// Returns a secret that the mark contains and only root may have: in a variable, or in a file below these folders.
+    /// Describes the leak if the mark shows something that only root may have: the secret in a variable, or an open
+    /// file below the folders `private`.
     pub(super) fn leak(&self, secret: &str, private: &[PathBuf]) -> Option<String> {
         if let Some(variable) = self.variables.iter().find(|it| it.contains(secret)) {
             let name = variable.split('=').next().unwrap_or_default();

@@ -106,8 +106,8 @@ impl Scanner {
         is_there
     }
 
-    /// Checks whether the attacker has this right, only from the mode. Attackers can give themselves rights to their
-    /// own files.
+    /// Checks only by the mode whether the attacker has this right to a file. The owner of a file always has it,
+    /// because owners can change the mode.
     fn may(&self, is: &fs::Metadata, right: u32) -> bool {
         is.uid() == self.uid || is.gid() == self.uid && is.mode() & (right << 3) != 0 || is.mode() & right != 0
     }

@@ -1,5 +1,5 @@
-//! `switch --finish`, and the automatic return to the old file after a failed switch, while another file has the file's
-//! name.
+//! `switch --finish`, and the automatic return to the old file after a failed switch, while the attacker puts other
+//! files or links under the file's name.
 
 use anyhow::Result;
 
@@ -11,14 +11,14 @@ use crate::coin::Coin;
 
 pub(super) const FINISH: Kind = Kind {
     name: "finish",
-    about: "`switch --finish` of an interrupted one, with the tricks of undo",
+    about: "`switch --finish` after an interrupted switch, with the tricks of the undo attack",
     share: 50,
     prepare: |ground| prepare(ground, Finish),
 };
 
 pub(super) const PUT_BACK: Kind = Kind {
     name: "put-back",
-    about: "a switch whose reload fails, while she exchanges what was written for links",
+    about: "a switch whose reload fails, while the attacker replaces the written files by links",
     share: 8,
     prepare: |ground| prepare(ground, PutBack),
 };

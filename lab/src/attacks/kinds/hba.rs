@@ -16,7 +16,7 @@ use crate::servers::Ours;
 
 pub(super) const HBA: Kind = Kind {
     name: "hba",
-    about: "`switch --fix-hba` and its undo on her PostgreSQL, whose files are exchanged for links",
+    about: "`switch --fix-hba` and its undo on the attacker's PostgreSQL, whose files the attacker replaces by links",
     share: 20,
     prepare,
 };

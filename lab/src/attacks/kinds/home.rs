@@ -18,7 +18,7 @@ use crate::coin::Coin;
 
 pub(super) const HOME: Kind = Kind {
     name: "home",
-    about: "HOME and XDG folders of hers: a history with paths of root's, links for its files, folders and journals",
+    about: "HOME and XDG folders of the attacker: a history with root's paths; links in place of files, folders and journals",
     share: 120,
     prepare,
 };

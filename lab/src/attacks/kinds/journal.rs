@@ -16,7 +16,7 @@ use crate::coin::Coin;
 
 pub(super) const JOURNAL: Kind = Kind {
     name: "journal",
-    about: "XDG_DATA_HOME or HOME of hers with forged switches: paths of root's, names with ../, links for its files",
+    about: "XDG_DATA_HOME or HOME of the attacker with forged switches: root's paths, names with ../, links in place of files",
     share: 60,
     prepare,
 };

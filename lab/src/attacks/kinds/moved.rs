@@ -20,14 +20,14 @@ use crate::servers::{Ours, wait_until};
 
 pub(super) const RUN: Kind = Kind {
     name: "run",
-    about: "`run` of root's program with a password, its server's socket in folders of hers and for all, others of hers beside it",
+    about: "`run` of root's program with a password; the server's socket is in the attacker's folder or in a folder for all users, beside the attacker's sockets",
     share: 60,
     prepare: |ground| prepare(ground, false),
 };
 
 pub(super) const TRIAL: Kind = Kind {
     name: "trial",
-    about: "`trial` of one, the same, its addresses, logs and outputs in her folder",
+    about: "`trial` of such a program, with its addresses, logs and outputs in the attacker's folder",
     share: 6,
     prepare: |ground| prepare(ground, true),
 };

@@ -15,7 +15,7 @@ use crate::servers::{Ours, wait_until};
 
 pub(super) const NAMES: Kind = Kind {
     name: "names",
-    about: "her programs with servers' names, and root's in her folder that load her library ($ORIGIN)",
+    about: "the attacker's programs with servers' names, and root's programs that load a library from the attacker's folder ($ORIGIN)",
     share: 120,
     prepare,
 };

@@ -15,21 +15,21 @@ use crate::workspace::run_to_success;
 
 pub(super) const OPENMETRICS: Kind = Kind {
     name: "openmetrics",
-    about: "`find --openmetrics` into her folder, where a link, a pipe or a loop has the file's name",
+    about: "`find --openmetrics` into the attacker's folder, where a link, a pipe or a loop has the file's name",
     share: 60,
     prepare: |ground| Readiness::ready(OpenMetrics { ground }),
 };
 
 pub(super) const OUTPUTS: Kind = Kind {
     name: "outputs",
-    about: "every option that names a file, into her folder and into one for all, with the same traps",
+    about: "every option that names a file, in the attacker's folder and in a folder for all users, with the same traps",
     share: 120,
     prepare: outputs,
 };
 
 pub(super) const COMPARE: Kind = Kind {
     name: "compare",
-    about: "all files of a whole `compare`, with the same traps, which last as long as it does",
+    about: "all files of a whole `compare`, with the same traps, which last as long as the run",
     share: 4,
     prepare: |ground| Readiness::ready(Compare { ground }),
 };

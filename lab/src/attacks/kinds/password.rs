@@ -13,7 +13,7 @@ use crate::servers::{Ours, wait_until};
 
 pub(super) const PASSWORD: Kind = Kind {
     name: "password",
-    about: "sockets of hers with servers' names in a folder for all, while root logs in with a password",
+    about: "the attacker's sockets with servers' names in a folder for all users, while root logs in with a password",
     share: 40,
     prepare,
 };

@@ -17,7 +17,7 @@ use crate::servers::Ours;
 
 pub(super) const READING: Kind = Kind {
     name: "reading",
-    about: "configuration and data folders of hers that are links to, or mounts of, files that only root may read",
+    about: "the attacker's configuration files and data folders, which are links to, or mounts of, files that only root may read",
     share: 120,
     prepare,
 };

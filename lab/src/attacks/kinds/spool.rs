@@ -14,7 +14,7 @@ use crate::servers::Ours;
 
 pub(super) const SPOOL: Kind = Kind {
     name: "spool",
-    about: "`fleet send` with a spool, a stop file, reports and keys of hers: links, loops, snatched names",
+    about: "`fleet send` with the attacker's spool, stop file, reports and keys: links, loops, replaced names",
     share: 80,
     prepare: |ground| Readiness::ready(Spool { ground }),
 };

@@ -18,21 +18,21 @@ use crate::servers::Ours;
 
 pub(super) const GUNICORN: Kind = Kind {
     name: "gunicorn",
-    about: "root switches nginx and her Gunicorn, whose file is Python and whose environment preloads her library",
+    about: "root switches nginx and the attacker's Gunicorn, whose file is Python and whose environment preloads a library",
     share: 4,
     prepare: |ground| prepare(ground, Behind::Gunicorn),
 };
 
 pub(super) const TITLE: Kind = Kind {
     name: "title",
-    about: "the same, where a program of root's that anybody may start (setuid) has Gunicorn's command line and port",
+    about: "the same, but a setuid program of root, which every user may start, has Gunicorn's command line and port",
     share: 6,
     prepare: |ground| prepare(ground, Behind::Setuid),
 };
 
 pub(super) const MODULES: Kind = Kind {
     name: "modules",
-    about: "the same with a PHP-FPM and an nginx of hers, whose files load her modules",
+    about: "the same with the attacker's PHP-FPM and nginx, whose files load the attacker's modules",
     share: 6,
     prepare: |ground| prepare(ground, Behind::Fpm),
 };
@@ -58,7 +58,7 @@ struct Stack<'a> {
     program: PathBuf,
 }
 
-/// The application, with all ways in which Python can be made to run other code.
+/// The WSGI application that Gunicorn runs: it answers every request with `ok`.
 const APP: &str =
     "def application(environ, start):\n    start('200 OK', [('Content-Length', '2')])\n    return [b'ok']\n";
 
@@ -112,7 +112,8 @@ impl Stack<'_> {
         clear(&self.site)?;
         write(&self.site, site.as_bytes(), 0o644)?;
         self.ground.file_of_hers(&self.own, own.as_bytes(), 0o644)?;
-        // Running processes read their files again. Root's setuid program, which only asks for a password, would end.
+        // SIGHUP makes the running processes read their files again. Root's setuid program, which only asks for a
+        // password, would end, so it gets no signal.
         let told = self.hers.iter().filter(|_| self.behind != Behind::Setuid);
         for process in self.nginx.iter().chain(told) {
             let pid = i32::try_from(process.0.id()).ok().and_then(Pid::from_raw);

@@ -16,7 +16,7 @@ use crate::servers::Ours;
 
 pub(super) const STOP: Kind = Kind {
     name: "stop",
-    about: "`check PID` of a process of hers, while she stops every process that has her rights",
+    about: "`check PID` of the attacker's process, while the attacker stops every process with the attacker's rights",
     share: 2,
     prepare: |ground| Readiness::ready(Stop { ground }),
 };

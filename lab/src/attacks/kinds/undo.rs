@@ -10,7 +10,7 @@ use crate::coin::Coin;
 
 pub(super) const UNDO: Kind = Kind {
     name: "undo",
-    about: "`switch --undo` where links, pipes, loops have the names of her application's file and folder",
+    about: "`switch --undo` while links, pipes or loops have the names of the application's file and folder",
     share: 80,
     prepare,
 };

@@ -18,14 +18,14 @@ use crate::servers::{Ours, wait_until};
 
 pub(super) const LINK: Kind = Kind {
     name: "version-link",
-    about: "root's programs mounted over a folder of hers in her namespace; outside, links that are exchanged for scripts",
+    about: "root's programs mounted over the attacker's folder, only in the attacker's namespace; outside it, links that are exchanged for scripts",
     share: 100,
     prepare: link,
 };
 
 pub(super) const FOLDER: Kind = Kind {
     name: "version-folder",
-    about: "a server's program of root's in a folder of hers, exchanged for a script",
+    about: "root's program of a server, in the attacker's folder, is exchanged for a script",
     share: 100,
     prepare: folder,
 };

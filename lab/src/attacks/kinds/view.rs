@@ -19,7 +19,7 @@ use crate::servers::Ours;
 
 pub(super) const VIEW: Kind = Kind {
     name: "view",
-    about: "`check PID` and its like of a process with mounts, root and `/etc` of her own, which preload her library",
+    about: "`check PID` and similar commands on a process with its own mounts, root and `/etc`, which preload the attacker's library",
     share: 60,
     prepare,
 };

@@ -19,7 +19,7 @@ use crate::servers::Ours;
 
 pub(super) const WHY: Kind = Kind {
     name: "why",
-    about: "`why` of her server: its program exchanged, shortened, a link or a pipe, its map a link to a file of root's",
+    about: "`why` of the attacker's server: its program is exchanged, shortened, a link or a pipe; its map is a link to a file of root",
     share: 4,
     prepare,
 };

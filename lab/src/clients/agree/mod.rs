@@ -1,8 +1,8 @@
 //! `cargo lab clients agree`: compares the tax of real clients with the tax of the models that stand for them.
 //!
 //! Servers and clients share one core. In each round every client is measured once, in random order: the real client in
-//! slices whose arms alternate as looptax's own do, and the model by looptax on the same server. A coin decides which
-//! of the two comes first. Fails only if something cannot be run.
+//! slices whose arms alternate as looptax's own do, and the model by looptax on the same server. A coin decides whether
+//! the real client or the model is measured first. Fails only if something cannot be run.
 
 mod model;
 mod rates;

@@ -30,10 +30,10 @@ use self::trial::{Ended, Trial};
 
 /// Number of seeds of `--short`, and of the steps of each seed.
 const SHORT: (u64, u64) = (10, 20_000);
-/// More choices than two losses of power need.
+/// Maximum number of drawn choices: more than two losses of power need.
 const MOST_DRAWN: usize = 64;
 
-/// More calls than any trial makes.
+/// Maximum number of calls in a trial: more than any trial makes.
 const MOST_CALLS: usize = 20_000;
 
 /// The options of this oracle.

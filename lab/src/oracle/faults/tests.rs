@@ -4,7 +4,8 @@ use std::sync::{Mutex, PoisonError};
 
 use super::*;
 
-/// One trial at a time: a child that another thread forks would inherit a journal's lock, and hold it until its end.
+/// One trial at a time: a child that another thread forks would inherit a journal's lock, and hold the lock until the
+/// child ends.
 static TURN: Mutex<()> = Mutex::new(());
 
 const FAILS: What = What::Meets(Fate::Fails(libc::EIO));

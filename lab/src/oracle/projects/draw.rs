@@ -199,8 +199,8 @@ fn end(kind: Kind, form: &Form, coin: &mut Coin, ports: Ports) -> End {
     let obstacle = if coin.number() % 100 < 58 { Obstacle::None } else { pick(coin, obstacles(kind)) };
     let server = match obstacle {
         Obstacle::NoSocket => SOCKETLESS,
-        // On the usual server, the name of 127.0.0.1 may be localhost; then its account would also be used over the
-        // socket.
+        // The usual server looks up names: if 127.0.0.1 has the name localhost, the server also uses the accounts for
+        // localhost over TCP, so these obstacles would exist over TCP, too.
         Obstacle::OtherPassword | Obstacle::FewerRights | Obstacle::Anonymous => OTHER,
         _ => pick(coin, &[USUAL, OTHER]),
     };

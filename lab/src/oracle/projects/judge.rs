@@ -214,8 +214,8 @@ fn false_reasons(run: &Run<'_>, ending: Ending) -> Vec<String> {
     wrong
 }
 
-/// Returns whether no project can have this point: its application works, so its server listens at the address in the
-/// file, and accepts the login.
+/// Returns whether `check` must never report this point: the application of every project works over TCP, so its server
+/// listens at the address in the file, and accepts the login.
 fn is_never(code: PointCode) -> bool {
     matches!(
         code,

@@ -175,8 +175,8 @@ impl Claim {
         Some(Self { words: words.join(" or "), what: if is_known { What::To(places) } else { What::Open } })
     }
 
-    /// Returns the result of each claim. Memcached's clients distribute their keys among all servers in a list, so one
-    /// of these servers is asked first.
+    /// Returns the result of each claim. Memcached's clients distribute their keys among all servers in a list, so a
+    /// client may connect to any of these servers first.
     pub(crate) fn all_against(claims: &[Self], reached: &[Place], ground: Ground) -> Vec<Ending> {
         let mut endings: Vec<Ending> = claims.iter().map(|it| it.against(reached, ground)).collect();
         let is_divided = ground.protocol == Protocol::Memcached && endings.iter().any(|it| *it != Ending::False);

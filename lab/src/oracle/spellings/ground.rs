@@ -19,7 +19,7 @@ pub(crate) const RIGHT: &str = "/srv/db";
 pub(crate) const OLD: &str = "/srv/old";
 /// Folders with characters that drivers or files may interpret in another way.
 pub(crate) const AWKWARD: [&str; 6] = ["/srv/a:b", "/srv/a b", "/srv/Data", "/srv/a%2Fb", "/srv/eu:db:1", "/srv/it's"];
-/// A host name that nothing shows to be this machine, unless the name is looked up.
+/// A host name of this machine; only a lookup of the name shows that it is this machine.
 pub(crate) const NAME: &str = "db.internal";
 const NAMED: IpAddr = IpAddr::V4(Ipv4Addr::new(127, 0, 0, 2));
 /// The folders that only the oracle uses.
@@ -128,8 +128,7 @@ impl Ground {
         }
     }
 
-    /// Returns the kind of a place. Faults that differ only in their places, but not in the kinds of these, count as
-    /// one fault.
+    /// Returns the kind of a place. Faults that differ only in places of the same kind count as one fault.
     pub(crate) fn class(self, place: &Place) -> &'static str {
         match place {
             Place::Tcp(_, port) if *port == self.usual_port => "usual port",

@@ -102,7 +102,7 @@ pub(super) fn run(options: &Options) -> Result<()> {
     }
     let n_faults: usize = outcomes.iter().map(Outcome::n_faults).sum();
     if n_faults > 0 {
-        bail!("{n_faults} draws with a false claim or an edit that misses the socket");
+        bail!("{n_faults} draws with a false claim or with an edit that does not lead to the socket");
     }
     Ok(())
 }

@@ -107,9 +107,9 @@ pub(crate) fn faults(outcome: &Outcome, seed: u64) -> String {
         let Outcome { name, n_draws, .. } = outcome;
         let what = match fault.kind {
             FaultKind::Elsewhere => "false claim",
-            FaultKind::Nowhere => "false claim, it goes nowhere",
-            FaultKind::Edit => "edit that misses",
-            FaultKind::EditOfBroken => "edit that misses, it went nowhere before",
+            FaultKind::Nowhere => "false claim, the driver connects to nothing",
+            FaultKind::Edit => "edit, the driver does not reach the socket",
+            FaultKind::EditOfBroken => "edit, the driver does not reach the socket, and reached nothing before",
         };
         let _ = writeln!(text, "{name}: {what}, {n} of {n_draws} draws, first draw {} of seed {seed}", fault.number);
         let _ = write!(text, "{}", indented(&fault.text));

@@ -153,8 +153,7 @@ fn percentile(mut values: Vec<f64>, share: f64) -> f64 {
     values.get(at).or(values.last()).copied().unwrap_or(f64::NAN)
 }
 
-/// Returns the time of a call in the fastest row, because slower rows were disturbed, which has nothing to do with the
-/// call.
+/// Returns the time of one call, from the fastest row: other work on the machine has disturbed the slower rows.
 fn unrelated_ns() -> f64 {
     let row = |_| {
         let start = Instant::now();

@@ -82,7 +82,7 @@ fn command(ask: &Ask<'_>) -> Result<Command> {
 
 fn read(report: &str, ask: &Ask<'_>) -> Result<Report> {
     let report: Value = serde_json::from_str(report).context("the lab prints no JSON")?;
-    let number = |name: &str| report[name].as_f64().with_context(|| format!("the lab tells no {name}"));
+    let number = |name: &str| report[name].as_f64().with_context(|| format!("the lab reports no {name}"));
     // For PHP pages, the lab's times do not belong to the transport that is compared; nginx measures that wait.
     let is_of_way = ask.work != Work::PhpPage;
     let (n_requests, seconds) = (number("n_requests")?, number("seconds")?);

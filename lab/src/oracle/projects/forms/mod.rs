@@ -39,7 +39,6 @@ const RUBY: Form = Form { program: Program::Ruby, ..PLAIN };
 const NODE: Form = Form { program: Program::Node, takes_signal: false, ..PLAIN };
 const GO: Form = Form { program: Program::Go, ..PLAIN };
 
-/// All forms.
 pub(super) static FORMS: &[Form] = &[
     Form {
         name: "wordpress",

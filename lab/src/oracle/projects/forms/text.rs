@@ -20,7 +20,7 @@ pub(super) fn in_brackets(host: &str) -> String {
     if host.contains(':') { format!("[{host}]") } else { host.to_owned() }
 }
 
-/// Returns the host with its port; if the port is the usual one, sometimes without it.
+/// Returns the host with its port; sometimes without the port, if it is the usual one.
 pub(super) fn place(end: &End, coin: &mut Coin) -> String {
     let host = in_brackets(&end.host);
     if end.is_usual_port() && one_in(coin, 2) { host } else { format!("{host}:{}", end.port) }
@@ -40,7 +40,6 @@ pub(super) fn url(scheme: &str, end: &End, query: &str, coin: &mut Coin) -> Stri
     format!("{scheme}://{login}{place}{database}{query}")
 }
 
-/// Returns a PHP string.
 pub(super) fn php(text: &str, coin: &mut Coin) -> String {
     if one_in(coin, 4) && !text.contains(['$', '"', '\\']) {
         return format!("\"{text}\"");
@@ -48,13 +47,11 @@ pub(super) fn php(text: &str, coin: &mut Coin) -> String {
     format!("'{}'", text.replace('\\', "\\\\").replace('\'', "\\'"))
 }
 
-/// Returns a Python string.
 pub(super) fn python(text: &str, coin: &mut Coin) -> String {
     let quote = if coin.flip() { '"' } else { '\'' };
     format!("{quote}{}{quote}", text.replace('\\', "\\\\").replace(quote, &format!("\\{quote}")))
 }
 
-/// Returns a YAML scalar.
 pub(super) fn yaml(text: &str, coin: &mut Coin) -> String {
     let is_plain = text.chars().all(|it| it.is_ascii_alphanumeric() || "._-".contains(it));
     let is_word = text.starts_with(|it: char| it.is_ascii_alphabetic());
