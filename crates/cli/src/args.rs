@@ -1,7 +1,7 @@
 //! The command line, as clap parses it; this module does not look at the machine.
 //!
-//! `settings` turns the arguments into experiments. The help texts are the option reference: the man
-//! page, `docs/src/cli.md` and the completions are made from them.
+//! `settings` turns the arguments into experiments. The man page, `docs/src/cli.md` and the shell completions are made
+//! from the help texts.
 
 mod bare;
 mod begin;
@@ -129,8 +129,8 @@ fn meant_as_server(error: &clap::Error, command: &mut clap::Command) -> Option<c
 }
 
 impl Cli {
-    /// Whether a word was parsed as a server or run, although the user may have meant it as the file of `--json`. The
-    /// word may also be the name of a record.
+    /// Whether a word was parsed as a server, record or run, although the user may have meant it as the file of
+    /// `--json`.
     fn takes_as_word(&self, word: &str) -> bool {
         match &self.command {
             Some(Command::Compare(args)) => args.targets.iter().any(|it| it == word),
@@ -162,7 +162,7 @@ fn typed_options(command: &clap::Command, matches: &clap::ArgMatches) -> Vec<Str
     typed.filter_map(|it| Some(format!("--{}", it.get_long()?))).collect()
 }
 
-/// The options that every command has, and the name of their group.
+/// The ids of the options that every command has, and of their group.
 const OF_EVERY_COMMAND: [&str; 3] = ["color", "quiet", "GlobalArgs"];
 /// Whether the command is `run`, even if the rest of the command line is wrong.
 pub(crate) fn is_run() -> bool {
@@ -183,12 +183,12 @@ of a Unix domain socket. Every figure has an interval.
 
 A bare `looptax` shows which programs on this machine pay for TCP. Then it starts private servers from the installed \
 binaries (MariaDB, MySQL, PostgreSQL, Redis, Valkey, memcached) and a built-in echo server, one after the other, and \
-measures them. All this takes half a minute. looptax leaves only its record. It measures a running server only if you \
-pass the server's URL.";
+measures them. All this takes half a minute. Only the record of the run remains. looptax measures a running server \
+only if you pass the server's URL.";
 
-/// The line below the list of commands that names the more detailed levels of help.
-const HELP_LEVELS: &str = "`looptax COMMAND -h` shows the main options and `--help` shows all; `looptax help COMMAND` \
-explains them. `looptax help measuring`, `targets` and `formats` explain what several commands share.";
+/// The text below the options of `looptax -h`. It names the more detailed levels of help.
+const HELP_LEVELS: &str = "`looptax COMMAND -h` lists the main options, `--help` lists all options, and `looptax help \
+COMMAND` explains them. `looptax help TOPIC` explains one of the topics measuring, targets and formats.";
 
 /// Exit codes, for the end of the help texts.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, even if inconclusive; 1 the answer is no; 2 wrong usage or \
@@ -206,7 +206,7 @@ pub(crate) enum Command {
     /// by its file, run name or label. `why` then shows which layers cost more in the second record.
     #[command(after_long_help = EXIT_CODES, mut_args(why::of_why))]
     Why(Box<WhyArgs>),
-    /// Repeat published comparisons and compare your figures with theirs.
+    /// Repeat published comparisons and compare your figures with the published ones.
     #[command(after_long_help = EXIT_CODES)]
     Reproduce(ReproduceArgs),
     /// Check whether verdicts from this machine can be trusted.
@@ -221,15 +221,15 @@ pub(crate) enum Command {
     /// Check whether the switch to the socket would work.
     #[command(after_long_help = EXIT_CODES)]
     Check(CheckArgs),
-    /// Print the connection over the socket as each driver expects it.
+    /// Print the connection over the socket in each driver's syntax.
     Dsn(DsnArgs),
     /// Measure what your application would gain; nothing is changed.
     ///
-    /// looptax requests the application's pages, while the application's own connections use TCP and the socket in
-    /// turns.
+    /// looptax requests the application's pages, while the application's connections to its servers use TCP and the
+    /// socket in turns.
     #[command(after_long_help = EXIT_CODES)]
     Trial(Box<TrialArgs>),
-    /// Move an application to the socket, prove it, undo it on failure.
+    /// Move an application to the socket, prove the move, undo it on failure.
     #[command(after_long_help = SWITCH_EXIT_CODES)]
     Switch(Box<SwitchArgs>),
     /// Run an unmodified program and move its local connections to sockets.
@@ -243,7 +243,7 @@ pub(crate) enum Command {
     Diff(DiffArgs),
     /// For continuous integration: fail if a transport loses too much.
     ///
-    /// Exit code 1: the transport loses more than the limit; 0: it does not; 3: the measurement cannot decide.
+    /// Exit codes: 1 if the transport loses more than the limit, 0 if it does not, 3 if the measurement cannot decide.
     #[command(after_long_help = EXIT_CODES)]
     Gate(GateArgs),
     /// Send reports of many machines to one collector, and query it.
@@ -251,7 +251,7 @@ pub(crate) enum Command {
     Fleet(FleetArgs),
     /// Offer read-only commands and comparisons to an assistant (MCP).
     ///
-    /// Offers the commands, and comparisons of private servers, as tools of the Model Context Protocol.
+    /// Offers the read-only commands, and comparisons of private servers, as tools of the Model Context Protocol.
     Mcp(McpArgs),
     /// Print the help of a command, or of a topic.
     #[command(hide = true)]
@@ -297,11 +297,11 @@ pub(crate) struct CompareArgs {
     pub(crate) targets: Vec<String>,
     /// Transports to compare, such as unix,tcp,tls (default: unix,tcp).
     ///
-    /// abstract is a Unix socket with an abstract name. bridge connects to a container at its own address; nat and
-    /// proxy connect to its published port. A redirect connection is opened as TCP and moved to the socket, as `looptax
-    /// run` does. The others are unix, tcp, tcp6, tls, and tls-unix, which is TLS over the socket. If one is not
-    /// available, looptax names it and measures the others. Default: unix,tcp, and tls on a MySQL, MariaDB or
-    /// PostgreSQL server that offers it.
+    /// A transport that takes part in a comparison is an arm. The arms are unix, tcp, tcp6, tls, tls-unix (TLS over the
+    /// socket), abstract (a Unix socket with an abstract name), bridge (a container at its own address), nat and proxy
+    /// (a container at its published port), and redirect (a connection that is opened as TCP and moved to the socket,
+    /// as `looptax run` does). If a transport is not available, looptax names it and measures the others. Default:
+    /// unix,tcp, and tls on a MySQL, MariaDB or PostgreSQL server that offers TLS.
     #[arg(long, value_delimiter = ',', value_name = "ARM,…")]
     pub(crate) arms: Vec<String>,
     /// Transport to compare the others with (default: the first).
@@ -320,16 +320,16 @@ pub(crate) struct CompareArgs {
     /// to unix and tls-unix.
     #[arg(hide_short_help = true, long)]
     pub(crate) from_namespace: bool,
-    /// Connections per transport, one comparison each (default: 1,16).
+    /// Number of connections over each transport (default: 1, then 16).
     ///
-    /// On a running server the default is 1.
+    /// Each number that you pass is a separate comparison. On a running server the default is 1.
     #[arg(short, long, value_delimiter = ',', value_name = "N,…", value_parser = connections)]
     pub(crate) connections: Vec<u32>,
     /// Requests to send: point-select, read-write, get, set, ping, ...
     ///
-    /// point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream; --list shows all. Several are measured
-    /// one after the other. storm opens many connections at once to private servers. Default: point-select, get or
-    /// ping; on a running server without --write, a workload that writes nothing.
+    /// point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream; --list shows all. Several workloads are
+    /// measured one after the other. storm opens many connections at once to private servers. Default: point-select,
+    /// get or ping; on a running server without --write, a workload that writes nothing.
     #[arg(long, value_name = "NAME,…")]
     pub(crate) workload: Option<String>,
     /// List the workloads and exit.
@@ -354,7 +354,7 @@ pub(crate) struct CompareArgs {
     pub(crate) protocol: ProtocolWord,
     /// Requests per send (Redis, memcached, echo).
     ///
-    /// In the results, a request is then the whole batch.
+    /// The results then count the whole batch as one request.
     #[arg(hide_short_help = true, long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) pipeline: u32,
     /// Bytes per value (Redis, memcached).
@@ -373,17 +373,16 @@ pub(crate) struct CompareArgs {
     /// How the client waits: poll, poll-first, block, event, all.
     ///
     /// `poll`: try to receive; if nothing is there, wait in poll(2), then receive. `poll-first`: wait in poll(2), then
-    /// receive. `block`: wait in a blocking receive. `event`: a few threads with epoll. `all`: compare these models in one
-    /// interleaved schedule.
-    /// Default: `poll` for up to 64 connections (`poll-first` for PostgreSQL, as libpq does), `event` for more; `block` for
-    /// the workload stream.
+    /// receive. `block`: wait in a blocking receive. `event`: a few threads with epoll. `all`: compare these models in
+    /// one interleaved schedule. Default: `poll` for up to 64 connections (`poll-first` for PostgreSQL, as libpq does),
+    /// `event` for more; `block` for the workload stream.
     #[arg(long, value_delimiter = ',', value_name = "MODEL,…")]
     pub(crate) client: Vec<String>,
     /// Wait like a real client: php, java, go, libpq, hiredis, ...
     ///
-    /// php, java, jdbc, go, node, python, or a library such as libmariadb, libpq, pgjdbc, hiredis or redis-py. The
-    /// client model behind the name depends on the server. Only the waiting is imitated, not what the client
-    /// computes.
+    /// php, java, jdbc, go, node, python, or a library such as libmariadb, libpq, pgjdbc, hiredis or redis-py. The name
+    /// and the server determine the client model (see --client). looptax imitates only how the client waits, not what
+    /// the client computes.
     #[arg(long, value_delimiter = ',', value_name = "CLIENT,…", conflicts_with = "client")]
     pub(crate) client_like: Vec<String>,
     /// Send at a fixed rate: 50k per second, or 40%,80% of capacity.
@@ -417,7 +416,7 @@ pub(crate) struct CompareArgs {
     /// measured with the event client; at 64 connections it is also measured with poll.
     #[arg(long, value_name = "FROM..TO|N,…", conflicts_with = "connections")]
     pub(crate) sweep: Option<String>,
-    /// Socket of the running server, or its folder.
+    /// Socket of the running server, or the socket's folder.
     ///
     /// Default: the socket of the process that listens on the port, or the socket that the server reports, or another
     /// socket that is proved to belong to the server.
@@ -430,18 +429,19 @@ pub(crate) struct CompareArgs {
     pub(crate) rows: u32,
     /// pgbouncer: pool by session, transaction or statement.
     ///
-    /// For private:pgbouncer: how long a client keeps a connection to PostgreSQL. Before version 1.21 `PgBouncer`
-    /// supports prepared statements only in session mode; the other modes then need --protocol text.
+    /// For private:pgbouncer: how long a client keeps a connection to PostgreSQL. `PgBouncer` before version 1.21
+    /// supports prepared statements only in session mode; with these versions the other modes need --protocol text.
     #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, default_value_t = PoolModeWord::Session, value_name = "MODE")]
     pub(crate) pool_mode: PoolModeWord,
     /// Measure for a fixed time (10s) or number of epochs (20).
     ///
-    /// The result is judged once, at the end, without early stopping.
+    /// An epoch is a group of eight or more slices, on fresh connections. The result is judged once, at the end; the
+    /// run does not stop early.
     #[arg(long, value_name = "T", conflicts_with_all = ["quick", "precise"])]
     pub(crate) fixed: Option<String>,
     /// At most 40 epochs, about 20 s per comparison.
     ///
-    /// A run without targets is quick.
+    /// Default if you pass no TARGET.
     #[arg(long, conflicts_with = "precise")]
     pub(crate) quick: bool,
     /// Continue until the interval is narrow.
@@ -457,7 +457,8 @@ pub(crate) struct CompareArgs {
     pub(crate) warm_up: Option<String>,
     /// Length of a slice in milliseconds (default: 50 or 250).
     ///
-    /// The default is 250 with free placement and with --rate, otherwise 50.
+    /// A slice is a short time in which exactly one arm runs. The default is 250 with free placement and with --rate,
+    /// otherwise 50.
     #[arg(hide_short_help = true, long, value_name = "MS", value_parser = clap::value_parser!(u32).range(10..=60_000))]
     pub(crate) slice_ms: Option<u32>,
     /// Repeat the schedule of an earlier run.
@@ -483,7 +484,9 @@ pub(crate) struct CompareArgs {
     /// On a running server: allow a scratch schema, dropped afterwards.
     #[arg(long)]
     pub(crate) write: bool,
-    /// Only you use the running server: lift the limits that protect other users.
+    /// Lift the limits that protect other users of the running server.
+    ///
+    /// For a server that only you use.
     #[arg(long)]
     pub(crate) own_server: bool,
     /// Do not ask before measuring a running server.

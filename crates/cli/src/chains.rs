@@ -28,7 +28,7 @@ pub(crate) fn chains(record: &Record, option: &str) -> Result<Vec<Chain>, Failur
     Ok(chains)
 }
 
-/// Refuses the formats for call chains in a command that takes no samples, because such a file would stay empty.
+/// Refuses `--folded` and `--pprof` in a command that takes no samples: their files would be empty.
 ///
 /// # Errors
 /// If one of these formats was requested.

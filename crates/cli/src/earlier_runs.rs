@@ -18,8 +18,8 @@ const RECORD: &str = "record.json";
 
 /// Returns the folder for everything that looptax keeps of earlier runs; `None` without a home folder.
 ///
-/// looptax trusts the contents of this folder. So if looptax has more rights than its user, it does not use a folder
-/// that another user could have made. For example, under `sudo -E` looptax uses root's own folder.
+/// looptax trusts the contents of this folder. If looptax has more rights than its user, it therefore does not use a
+/// folder that another user could have made. For example, under `sudo -E` looptax uses root's own folder.
 pub(crate) fn data_folder() -> Option<PathBuf> {
     let named = named_data_folder()?;
     if is_ours_to_believe(&named) {
@@ -109,7 +109,7 @@ pub(crate) fn remember(record: &Record, path: Option<&Path>, terminal: Terminal)
     let added = History::open(&place).and_then(|history| history.add(&run));
     if let Err(error) = added {
         let failure = Failure::from(error);
-        terminal.words(&format!("not in the history: {failure:#}\n"));
+        terminal.words(&format!("this run is not in the history: {failure:#}\n"));
         if let Some(hint) = failure.hint() {
             terminal.words(&format!("{hint}\n"));
         }
@@ -178,7 +178,7 @@ impl Judged {
 
 /// Returns the record in the file or folder that the word names. If the word names neither, returns the record of the
 /// run whose name begins with the word, or whose label is the word. The verdicts are computed again, because the
-/// summary in a file may differ from the counts.
+/// verdicts in a file may not match its counts.
 pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
     let mut path = PathBuf::from(word);
     if read::is_folder(&path) {
@@ -201,7 +201,7 @@ pub(crate) fn record_of(word: &str) -> Result<Judged, Failure> {
     let Some(path) = run.path.map(PathBuf::from) else {
         let kept = latest_runs(MOST_LOOKED_THROUGH).into_iter().find(|it| it.path.is_some());
         let hint = kept.map_or_else(
-            || "give a record's file".to_owned(),
+            || "pass a record's file".to_owned(),
             |it| format!("pass a record's file, or `{}`, the latest run whose record was saved", it.id),
         );
         return Err(Failure::usage(format!("the record of run `{}` was only printed, not saved", run.id), hint));

@@ -30,7 +30,6 @@ impl Exit {
         if taxes.any(|tax| tax.verdict == Verdict::Invalid) { Self::Invalid } else { Self::Done }
     }
 
-    /// Returns the exit code as the shell sees it.
     pub(crate) fn code(self) -> i32 {
         match self {
             Self::Done => 0,

@@ -15,7 +15,6 @@ use crate::args::ResultArgs;
 use crate::earlier_runs::{remember, runs};
 use crate::terminal::Terminal;
 
-/// The place where a run's record is saved.
 pub(crate) struct RecordPlace {
     /// The run's own folder; it is removed at the end if it is empty.
     folder: Option<RunFolder>,

@@ -105,8 +105,8 @@ fn experiment(args: &CompareArgs, arms: Vec<Arm>, workload: Option<String>) -> R
     })
 }
 
-/// Whether TLS is added to the arms. TLS is added only in a plain run with named targets: a sweep or a schedule takes
-/// long enough without TLS.
+/// Whether TLS is added to the arms. It is added only if the user named targets and no arms, and not to a sweep, to
+/// fixed rates or to whole commands, which take long enough without TLS.
 fn adds_tls(args: &CompareArgs) -> bool {
     let exec = &args.exec;
     let has_commands = exec.exec.is_some() || exec.exec_unix.is_some();
@@ -197,7 +197,7 @@ fn exec(args: &ExecArgs) -> Result<Option<Exec>, Failure> {
 fn words<T: std::str::FromStr<Err = String>>(typed: &[String], option: &str) -> Result<Option<Vec<T>>, Failure> {
     let parsed: Result<Vec<T>, String> = typed.iter().map(|word| word.parse()).collect();
     let parsed = parsed
-        .map_err(|error| Failure::usage(format!("{option}: {error}"), "`looptax help compare` lists the workloads"))?;
+        .map_err(|error| Failure::usage(format!("{option}: {error}"), "`looptax help compare` explains the options"))?;
     Ok((!parsed.is_empty()).then_some(parsed))
 }
 

@@ -1,7 +1,6 @@
-//! Handling of SIGINT, SIGTERM and SIGHUP. As long as nothing has to be put back, these signals end the process
-//! immediately. A command that starts or changes something first calls [`stop_flag`]: from then on the first signal
-//! ends every wait and requests an orderly end, and a later signal ends the process. In both cases the process ends
-//! with [`Exit::Interrupted`].
+//! Handling of SIGINT, SIGTERM and SIGHUP. At first, each of these signals ends the process immediately. A command that
+//! starts or changes something first calls [`stop_flag`]: from then on the first signal ends every wait and requests an
+//! orderly end, and a later signal ends the process. The exit code is always that of [`Exit::Interrupted`].
 //!
 //! If the parent process has set a signal to be ignored, as `nohup` does, the signal stays ignored.
 

@@ -36,7 +36,7 @@ pub(crate) struct Watch {
     survey: Survey,
     counted: Duration,
     since_survey: Duration,
-    /// Addresses that got requests before the last search for servers, each with the process that answered.
+    /// Addresses that had requests before the last search for servers, each with the process that answered.
     asked: HashSet<(Asked, u32)>,
     beside: Beside,
     /// The state of the machine at the last snapshot, and at the snapshot before it.
@@ -101,8 +101,8 @@ impl Watch {
         let mut gathered = Gathered::new(self.beside, true);
         let ticks = cpu_ticks();
         let (mut goes_on, mut n_looks) = (true, 0);
-        // On a busy machine snapshots may come later than planned. The condition on `n_looks` ensures that there are
-        // still enough snapshots.
+        // On a busy machine snapshots may come later than planned. The condition on `n_looks` makes the count longer
+        // than planned if there are too few snapshots for an interval.
         while goes_on && (self.counted + each / 2 < time || n_looks < LEAST_LOOKS) {
             let rest = time.saturating_sub(self.counted);
             goes_on = has_paused(if rest < each / 2 { each } else { each.min(rest) }, stop);

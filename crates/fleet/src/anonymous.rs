@@ -1,4 +1,4 @@
-//! Sends the names of users and programs either unchanged or as keyed hashes.
+//! The names of users, programs and machines as they are sent: either unchanged or as keyed hashes.
 //!
 //! If all machines of a fleet use the same key, equal names have equal hashes. A pair of client and server can
 //! therefore be counted over all machines. A reader without the key cannot find a name by hashing candidates.
@@ -35,8 +35,8 @@ impl Names {
         Self { key: Some(key) }
     }
 
-    /// Returns a machine's number in the form in which it is sent. With a key this is a different number, which does
-    /// not occur in reports without that key.
+    /// Returns a machine's number in the form in which it is sent: with a key, its hash. Reports that are made without
+    /// this key do not contain the hash.
     pub fn number(&self, host_id: &str) -> String {
         match self.hash_of(host_id) {
             Some(hash) => hash[..host_id.len().min(hash.len())].to_owned(),

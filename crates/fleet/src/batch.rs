@@ -11,8 +11,8 @@ use crate::sent::verdicts::{self, VERDICTS};
 
 pub const SCHEMA_VERSION: u32 = 1;
 
-/// All tables, in the order in which a report's rows are sent. The table of reports is last. Therefore a reader that
-/// sees a report's row also sees all other rows of that report.
+/// All tables, in the order in which a report's rows are sent. The table `reports` is last: if a report's row in it has
+/// arrived, all other rows of this report have arrived too.
 pub const TABLES: [&Table; 3] = [&FINDINGS, &VERDICTS, &REPORTS];
 
 const MOST_VERDICTS: usize = 1_000;
@@ -38,7 +38,6 @@ pub struct Seen<'a> {
 }
 
 impl Batch {
-    /// Makes the report of these facts.
     pub fn new(sender: &Sender, seen: Seen<'_>, names: &Names) -> Self {
         let (findings, left_out) = findings::rows(sender, seen.found, seen.fallen, names);
         let verdicts = seen.records.iter().flat_map(|it| verdicts::rows(sender, it));

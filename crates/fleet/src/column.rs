@@ -68,8 +68,7 @@ impl Value {
 }
 
 impl Table {
-    /// Whether the values form a row of this table: one value per column, and each value is of the kind that its column
-    /// has.
+    /// Whether the values form a row of this table: one value per column, each of its column's kind.
     pub fn fits(&self, row: &[Value]) -> bool {
         row.len() == self.columns.len() && self.columns.iter().zip(row).all(|(column, value)| value.is_of(column.kind))
     }

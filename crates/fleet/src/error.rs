@@ -14,13 +14,11 @@ pub enum FleetError {
     /// A report could not be written to the spool.
     #[error("cannot save a report in `{}`", path.display())]
     Keep { path: PathBuf, source: io::Error },
-    /// A report could not be written to the folder that is its destination.
     #[error("cannot write a report to the folder `{}`", path.display())]
     Folder { path: PathBuf, source: io::Error },
     /// A report could not be read from the spool or removed from it.
     #[error("cannot read or remove the report `{}`", path.display())]
     Take { path: PathBuf, source: io::Error },
-    /// The spool has reached its limit.
     #[error("the spool `{}` is full: it contains {n_bytes} of at most {limit} bytes", path.display())]
     Full { path: PathBuf, n_bytes: u64, limit: u64 },
     /// Some lines do not form a report, or they form a report of another version.
@@ -30,10 +28,10 @@ pub enum FleetError {
         line: usize,
         what: String,
     },
-    /// The address is not that of a collector.
-    #[error("this is not the URL of a collector: {what}")]
+    /// The address or an option of the collector is wrong.
+    #[error("looptax cannot use the collector as given: {what}")]
     Destination {
-        /// The fault in the address. It never contains the address itself.
+        /// The fault; never contains the address, because an address may contain a password.
         what: String,
     },
     /// No trusted certificate authority was found.
@@ -52,13 +50,11 @@ pub enum FleetError {
         /// The reason, as far as the engine's error code shows it.
         refusal: Refusal,
     },
-    /// No view or column has this name.
     #[error("`{name}` is neither a view nor a column of the chosen view")]
     NoView { name: String },
     /// The destination is a folder or standard output, but an engine is needed.
     #[error("files have no tables: this command needs clickhouse://… or postgres://…")]
     NoEngine,
-    /// The report cannot be written to standard output.
     #[error("cannot write the report to standard output")]
     Output { source: io::Error },
 }

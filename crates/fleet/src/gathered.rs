@@ -1,7 +1,7 @@
 //! Reads reports of many machines from collected lines; the lines of several reports may be mixed.
 //!
 //! The writer of the lines is not trusted: there are limits for a line, for a report, and for all incomplete reports
-//! together. Whatever exceeds a limit is dropped without affecting the rest.
+//! together. A line or report that exceeds a limit is dropped; the other reports are still read.
 
 use std::collections::HashMap;
 use std::io::{BufRead, Read};
@@ -94,9 +94,8 @@ impl<R: BufRead> Gathered<R> {
             let id = largest.map(|(id, _)| id.clone()).unwrap_or_default();
             self.forget(&id);
             return Err(self.wrong(format!(
-                "the incomplete reports have more than {MOST_PENDING_BYTES} bytes together; the row for the table \
-                 `reports`, which completes a report, is missing; looptax leaves out the largest incomplete report, \
-                 {id}"
+                "the incomplete reports together have more than {MOST_PENDING_BYTES} bytes; looptax leaves out the \
+                 largest of them, {id}: its last row, the row for the table `reports`, is missing"
             )));
         }
         Ok(None)

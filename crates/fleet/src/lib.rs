@@ -1,9 +1,9 @@
 //! Sends the reports of one machine to a collector for many machines, and queries the collector.
 //!
 //! Data flows in one direction: results of `find` and records → rows of a few tables ([`Batch`]) → a spool → an engine.
-//! The spool keeps the rows while a collector cannot be reached. The tables are described once, column by column
-//! ([`Table`]); engines, files and the book's page are made from that description. A row contains no password and no
-//! contents of files, because there is no column for them.
+//! The spool keeps the rows while a collector cannot be reached. Each table is described once, column by column
+//! ([`Table`]); the SQL, the JSON lines and a page of the documentation are generated from this description. A row
+//! contains no password and no contents of files, because no column exists for them.
 #![cfg_attr(test, allow(clippy::disallowed_methods, reason = "tests create files and start programs"))]
 
 mod anonymous;

@@ -98,7 +98,7 @@ pub(crate) fn whole(rows: [Vec<Row>; 3]) -> Result<Batch, String> {
     };
     for (table, rows) in TABLES.iter().zip(&rows).take(2) {
         if said(table.name) != Some(Value::Count(rows.len() as u64)) {
-            return Err(format!("rows of the table {} are missing", table.name));
+            return Err(format!("some rows of the table {} are missing, or there are too many", table.name));
         }
     }
     Ok(Batch { report_id, rows })

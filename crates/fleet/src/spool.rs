@@ -70,11 +70,11 @@ impl Spool {
         own::folder(&self.folder)
     }
 
-    /// Stores a report until it is removed. When this returns, the report is on disk.
+    /// Stores a report until [`Self::remove`] is called. When this function returns, the report is on disk.
     ///
     /// # Errors
-    /// [`FleetError::Full`], or [`FleetError::Keep`] if the report cannot be written; in both cases no part of it is
-    /// stored.
+    /// [`FleetError::Full`]; [`FleetError::Spool`] if the folder cannot be read; [`FleetError::Keep`] if the report
+    /// cannot be written. After an error, no part of the report is stored.
     pub fn keep(&self, batch: &Batch) -> Result<(), FleetError> {
         let lines = to_lines(batch);
         let n_bytes = self.n_bytes()?;
@@ -193,8 +193,8 @@ impl Spool {
         Ok(files.into_iter().map(|(_, _, n_bytes)| n_bytes).sum())
     }
 
-    /// Returns the files of reports. For each file, also returns the time when the file was stored, in nanoseconds
-    /// since 1970, and the size in bytes.
+    /// Returns for each report's file the time when it was stored, in nanoseconds since 1970, its name, and its size in
+    /// bytes.
     fn files(&self) -> Result<Vec<(i128, OsString, u64)>, FleetError> {
         let failed = |source| FleetError::Spool { path: self.folder.clone(), source };
         let folder = self.open().map_err(failed)?;

@@ -19,12 +19,12 @@ pub(crate) fn cleaned(text: &str) -> String {
     clean
 }
 
-/// Makes a value from a text, which is cleaned.
+/// Cleans a text and makes a value from it.
 pub(crate) fn text(text: &str) -> Value {
     Value::Text(cleaned(text))
 }
 
-/// Cleans a text and makes a value from it. An unknown text becomes an empty text.
+/// Like [`text()`]; an unknown text becomes an empty text.
 pub(crate) fn known(maybe: Option<&str>) -> Value {
     text(maybe.unwrap_or_default())
 }

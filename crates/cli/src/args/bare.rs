@@ -12,8 +12,8 @@ use super::{DetailArgs, JsonArgs, ResultArgs, TurnArgs, label};
 pub(crate) struct BareArgs {
     /// Print what TCP costs at this rate of requests, such as 800/s.
     ///
-    /// The output says what share of one core TCP costs at that rate, and whether that is worth a change. Default: the
-    /// rates that looptax sees on this machine.
+    /// The output shows what share of one core TCP costs at that rate, and whether a move to the socket is worth the
+    /// work. Default: the rates that looptax sees on this machine.
     #[arg(long, value_name = "RATE", value_parser = at_rate)]
     at: Option<f64>,
     #[command(flatten)]
@@ -32,7 +32,7 @@ pub(crate) struct BareArgs {
 }
 
 impl BareArgs {
-    /// The options of the result, in the form that every measuring command uses.
+    /// Returns the options of the result, in the form that every measuring command uses.
     pub(crate) fn result(&self) -> ResultArgs {
         ResultArgs {
             json: self.json.clone(),

@@ -1,5 +1,5 @@
-//! Options about when a run may start: after other runs, within a part of the day, on a quiet machine, and not while a
-//! stop file exists.
+//! Options that say when a run may start: after other runs, within a part of the day, on a quiet machine, and not while
+//! a stop file exists.
 
 use std::path::{Path, PathBuf};
 
@@ -9,7 +9,7 @@ use jiff::civil::Time;
 /// While this file exists, `fleet send` sends nothing, and no timer starts a measurement.
 pub(crate) const STOP_FILE: &str = "/etc/looptax/stop";
 
-/// Whether a run waits for another one.
+/// Whether a run waits for another looptax that measures.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct TurnArgs {
     /// Wait if another looptax measures on this machine.
@@ -20,22 +20,22 @@ pub(crate) struct TurnArgs {
 /// Conditions for the start of a comparison. A comparison that has started runs to its end.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BeginArgs {
-    /// Start only in this part of the day: 02:00-04:00.
+    /// Start only in this part of the day, such as 02:00-04:00.
     ///
-    /// The times are this machine's local time; 22:00-03:00 spans midnight. At other times looptax refuses the run; with --wait
-    /// it waits.
+    /// The times are this machine's local time; 22:00-03:00 spans midnight. At other times looptax refuses the run, or
+    /// waits if --wait is given.
     #[arg(hide_short_help = true, long, value_name = "FROM-TO", value_parser = part_of_day)]
     pub(crate) between: Option<PartOfDay>,
-    /// Start only below this load per processor, for example 0.2.
+    /// Start only below this load per processor, such as 0.2.
     ///
     /// The limit applies to the load average of the last minute, divided by the number of processors. If the load is
-    /// higher, looptax refuses the run; with --wait it waits.
+    /// higher, looptax refuses the run, or waits if --wait is given.
     #[arg(hide_short_help = true, long, value_name = "LOAD", value_parser = load)]
     pub(crate) max_load: Option<f64>,
     /// Do not start while FILE exists.
     ///
-    /// looptax refuses the run, or with --wait waits until the file is gone. A run that has started continues. Default:
-    /// /etc/looptax/stop if --between or --max-load is given.
+    /// looptax refuses the run, or waits until the file is gone if --wait is given. A run that has started continues.
+    /// Default: /etc/looptax/stop if --between or --max-load is given, otherwise no file.
     #[arg(hide_short_help = true, long, value_name = "FILE")]
     stop_file: Option<PathBuf>,
 }

@@ -15,23 +15,23 @@ const LEAST_MAX: u64 = 4 << 10;
 /// Options of `watch -w`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct CaptureArgs {
-    /// Write the bytes of chosen connections for Wireshark.
+    /// Write the bytes of chosen connections to a file for Wireshark.
     ///
-    /// looptax writes what these connections send and receive into a new file, which Wireshark and tshark read.
-    /// Choose them with --pid, --server or --socket. looptax asks before it starts.
+    /// looptax writes what these connections send and receive into a new file, which Wireshark and tshark read. Choose
+    /// the connections with --pid, --server or --socket. looptax asks before it starts.
     #[arg(help_heading = "Bytes of chosen connections", short = 'w', long = "write", value_name = "FILE.pcapng", conflicts_with_all = ["once", "save", "all", "elsewhere", "json", "openmetrics"])]
     pub(crate) file: Option<PathBuf>,
-    /// All connections of this process and its children.
+    /// Choose all connections of this process and its children.
     ///
     /// May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "PID", requires = "file")]
     pub(crate) pid: Vec<u32>,
-    /// Connections of the server on this port or address.
+    /// Choose all TCP connections to this port or address of this machine.
     ///
-    /// A server of this machine: 3306, 127.0.0.1:5432, `[::1]:6379`. May be repeated.
+    /// For example 3306, 127.0.0.1:5432 or `[::1]:6379`. May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "ADDRESS", requires = "file", value_parser = place)]
     pub(crate) server: Vec<ServerPlace>,
-    /// Connections of the server on this socket.
+    /// Choose all connections to the Unix socket at this path.
     ///
     /// May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "PATH", requires = "file")]
@@ -46,9 +46,10 @@ pub(crate) struct CaptureArgs {
     /// At least 4K.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "BYTES", default_value = "1G", requires = "file", value_parser = max)]
     pub(crate) max: u64,
-    /// Also write the secrets of logins.
+    /// Also write the passwords of logins.
     ///
-    /// Also writes connections whose logins looptax cannot follow.
+    /// Without this option looptax replaces the secrets of logins by `*`, and leaves out connections whose logins it
+    /// cannot follow.
     #[arg(help_heading = "Bytes of chosen connections", long, requires = "file")]
     pub(crate) with_logins: bool,
     /// Do not ask.

@@ -16,18 +16,19 @@ pub(crate) struct CheckArgs {
     /// unless a file has that name.
     ///
     /// A file is an application's configuration: wp-config.php, .env, settings.py, database.yml or the file of one of
-    /// a few hundred other applications. looptax checks each connection in it and prints the lines to change. In a
-    /// folder it reads every file that it knows, including those in subfolders and those that .gitignore lists, such as
-    /// .env. It skips links, .git, `node_modules`, vendor and virtual environments of Python.
+    /// a few hundred other applications. looptax checks each connection in the file and prints the lines to change.
+    ///
+    /// In a folder and its subfolders looptax reads every file that it knows, including files that .gitignore lists,
+    /// such as .env. It skips links, .git, `node_modules`, vendor and virtual environments of Python.
     ///
     /// A number is a process. looptax inspects the environment of the process, the configuration files in its working
     /// folder, and the servers that it is connected to over TCP. To pass a file named 123, write `./123`.
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<PathBuf>,
-    /// Print SARIF from the text of the files only; contact no server.
+    /// Read only the files, contact no server, and print SARIF.
     ///
-    /// The output is SARIF 2.1.0. looptax starts no program. A fix assumes the usual path of the server's socket, or
-    /// the path of --socket.
+    /// SARIF 2.1.0 is a JSON format for the findings of code checkers. looptax starts no program. The proposed changes
+    /// use the path of --socket, or by default the usual path of the server's socket.
     #[arg(long, requires = "targets", conflicts_with_all = ["pid", "user", "connections", "verbose", "json"])]
     pub(crate) sarif: bool,
     /// Name of the application that the file belongs to.
@@ -35,29 +36,30 @@ pub(crate) struct CheckArgs {
     /// Needed only if the name and the text of the file do not show it.
     #[arg(long = "as", value_name = "NAME", requires = "targets")]
     pub(crate) application: Option<String>,
-    /// The client's process, whose user, folders and confinement apply.
+    /// Check what this client process can reach, with its user and mounts.
     ///
-    /// If TARGET is a URL or a file, looptax checks its connections; without TARGET, those of this process.
+    /// looptax also checks the AppArmor or SELinux confinement of this process. Without TARGET it checks the
+    /// connections of this process; with a URL or a file as TARGET it checks the connections in TARGET.
     #[arg(long, value_name = "PID", conflicts_with = "user")]
     pub(crate) pid: Option<u32>,
     /// The client's user, such as www-data (default: you).
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// The server's socket, or its folder.
+    /// The server's socket, or the socket's folder.
     ///
     /// Default: the socket of the server that listens on the URL's port on this machine.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// Connections that the client opens together when it starts.
+    /// How many connections the client opens at once when it starts.
     ///
     /// For example PHP-FPM's `pm.max_children`, or workers times pool size. Default: the largest of the numbers that
-    /// looptax can count: `pm.max_children`, Gunicorn's workers times threads, other workers, the pool size in FILE,
+    /// looptax can find: `pm.max_children`, Gunicorn's workers times threads, other workers, the pool size in the file,
     /// and the connections that are open now.
     #[arg(short, long, value_name = "N")]
     pub(crate) connections: Option<u32>,
-    /// Print every point, and how looptax knows it.
+    /// Print every point of the check, and how looptax knows its result.
     #[arg(long)]
     pub(crate) verbose: bool,
     #[command(flatten)]

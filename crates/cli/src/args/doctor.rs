@@ -10,10 +10,10 @@ pub(crate) struct DoctorArgs {
     /// A private server (private:redis, ...) or echo.
     #[arg(value_name = "TARGET", default_value = "echo")]
     pub(crate) target: String,
-    /// A/A runs per transport.
+    /// Number of A/A runs (a transport compared with itself) per transport.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10_000))]
     pub(crate) runs: u32,
-    /// Epochs per run.
+    /// Number of epochs per run.
     ///
     /// Every run has exactly this many epochs; no run stops early.
     #[arg(long, value_name = "EPOCHS", num_args = 0..=1, default_missing_value = "20", default_value_t = 20,
@@ -22,7 +22,7 @@ pub(crate) struct DoctorArgs {
     /// Which tests to run.
     #[arg(long, value_enum, value_delimiter = ',', default_values_t = [Test::Aa, Test::Inject, Test::Slices], value_name = "TEST,…")]
     pub(crate) tests: Vec<Test>,
-    /// How the client waits.
+    /// How the client waits, as in `compare --client`.
     #[arg(long, default_value = "poll", value_name = "MODEL")]
     pub(crate) client: String,
     #[command(flatten)]

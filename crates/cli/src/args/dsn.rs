@@ -21,7 +21,7 @@ pub(crate) struct DsnArgs {
     /// A driver, framework or application (mysqli, pgx, wordpress), a language (php, python), or all.
     #[arg(long = "for", value_delimiter = ',', default_value = "all", value_name = "NAME,…")]
     pub(crate) wanted: Vec<String>,
-    /// The server's socket, or its folder.
+    /// The server's socket, or the socket's folder.
     ///
     /// Default: the socket in the URL, or the socket of the server that listens on the URL's port on this machine, or
     /// the usual path.

@@ -5,18 +5,18 @@ use clap::{Args, ValueEnum};
 /// Options of the echo server's workloads.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct EchoArgs {
-    /// ping: bytes per request, 8 to 1M (default: 64).
+    /// Workload ping: bytes per request, 8 to 1M (default: 64).
     ///
     /// K, M and G are 2^10, 2^20 and 2^30.
     #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) request_size: Option<u64>,
-    /// ping: bytes per reply, 8 to 1M (default: 64).
+    /// Workload ping: bytes per reply, 8 to 1M (default: 64).
     #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) reply_size: Option<u64>,
-    /// stream: bytes per request, 8 to 4G (default: 4M).
+    /// Workload stream: bytes per request, 8 to 4G (default: 4M).
     #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) stream_bytes: Option<u64>,
-    /// stream: bytes per write, 8 to 1M (default: 128K).
+    /// Workload stream: bytes per write, 8 to 1M (default: 128K).
     #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) write_size: Option<u64>,
     /// `TCP_NODELAY` at both ends: on (default) or off.

@@ -27,7 +27,7 @@ pub(crate) struct FindArgs {
     pub(crate) verbose: bool,
     /// Measure what a request over TCP costs here (ten seconds).
     ///
-    /// The figure comes from the built-in echo server. looptax uses this figure to estimate the lost CPU time.
+    /// looptax measures with its built-in echo server, and estimates the lost CPU time from the result.
     #[arg(long)]
     pub(crate) measure: bool,
     /// Wait if another looptax measures on this machine.
@@ -40,7 +40,7 @@ pub(crate) struct FindArgs {
     pub(crate) record: Option<PathBuf>,
     /// Write gauges as OpenMetrics; `-` prints them.
     ///
-    /// For the textfile folder of the node exporter; all users can read the file, regardless of the umask.
+    /// For the textfile folder of Prometheus's node exporter; all users can read the file, regardless of the umask.
     #[arg(long, value_name = "FILE", conflicts_with = "watch")]
     pub(crate) openmetrics: Option<PathBuf>,
     #[command(flatten)]

@@ -24,13 +24,13 @@ pub(crate) enum FleetCommand {
     ///
     /// A second run changes nothing.
     Init(InitArgs),
-    /// Report what all machines lose, where to begin, and which machines differ or are silent.
+    /// Report what all machines lose, where to begin, and which machines deviate or no longer report.
     Report(FleetReportArgs),
     /// List machines with clients over TCP; those that lose most come first.
     Hosts(FleetListArgs),
     /// Show one machine: its clients, its measurements, its reports.
     Host {
-        /// Name of the machine, as in the lists, or its number.
+        /// Name of the machine as in the lists, or number of the machine.
         #[arg(value_name = "NAME")]
         name: String,
         #[command(flatten)]
@@ -63,12 +63,12 @@ pub(crate) struct AskArgs {
     pub(crate) json: JsonArgs,
 }
 
-/// Options of lists.
+/// Options of the commands that print lists.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FleetListArgs {
     #[command(flatten)]
     pub(crate) ask: AskArgs,
-    /// At most N rows.
+    /// Print at most N rows.
     #[arg(long, default_value_t = 50, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=100_000))]
     pub(crate) limit: u32,
 }
@@ -90,7 +90,7 @@ pub(crate) struct InitArgs {
     pub(crate) collector: CollectorArgs,
     /// Print the SQL statements and exit.
     ///
-    /// They include the roles of the accounts that send reports and of those that read reports. looptax opens no
+    /// As comments, they include statements for a role that sends reports and a role that reads them. looptax opens no
     /// connection.
     #[arg(long, conflicts_with = "json")]
     pub(crate) print: bool,

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-/// A record's small formats.
+/// Options that write a record in further formats.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct FormatArgs {
     /// Write Markdown; `-` prints it.
@@ -17,7 +17,7 @@ pub(crate) struct FormatArgs {
     pub(crate) csv: Option<PathBuf>,
     /// Write OpenMetrics; `-` prints it.
     ///
-    /// For the textfile folder of the node exporter; all users can read the file, regardless of the umask.
+    /// For the textfile folder of Prometheus's node exporter; all users can read the file, regardless of the umask.
     #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
     pub(crate) openmetrics: Option<PathBuf>,
     /// Write JSON for the benchmark actions of GitHub; `-` prints it.

@@ -4,14 +4,14 @@ use clap::Args;
 
 use super::{Cli, Command};
 
-/// The option.
+/// The option `--trust-peer`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct PeerArgs {
-    /// Also log in to servers that cannot be verified.
+    /// Also log in to servers whose process cannot be verified.
     ///
     /// Without this option looptax sends a password only to a process of root, of your own account or of a system
-    /// account for servers. With it, looptax logs in even if the kernel does not show which process listens; that
-    /// process may then learn the password.
+    /// account for servers. With this option looptax logs in even if the kernel does not show which process listens;
+    /// that process may then learn the password.
     #[arg(hide_short_help = true, long = "trust-peer")]
     trusts_peer: bool,
 }

@@ -23,8 +23,8 @@ pub(crate) struct ReproduceArgs {
     pub(crate) quick: bool,
     /// Share of the published amounts of data: 0.05, or 1 for all.
     ///
-    /// It applies to percona's dump and to moonen's stream and messages. Default: an amount that takes minutes; the
-    /// result says how much smaller it is than the published amount.
+    /// The share applies to percona's dump and to moonen's stream and messages. Default: an amount that takes minutes;
+    /// the result shows how much smaller this amount is than the published amount.
     #[arg(long, value_name = "SHARE", value_parser = share)]
     pub(crate) scale: Option<f64>,
     /// Exit with 2 if a part could not be measured completely.
@@ -35,8 +35,8 @@ pub(crate) struct ReproduceArgs {
     pub(crate) dry_run: bool,
     /// Folder for the records and the result.
     ///
-    /// The result is written there as `reproduce.json`. A folder that already has a result is refused. Default: a new
-    /// folder in `$XDG_DATA_HOME/looptax/reproductions`.
+    /// The result is the file `reproduce.json` in this folder. looptax refuses a folder that already has a result.
+    /// Default: a new folder in `$XDG_DATA_HOME/looptax/reproductions`.
     #[arg(short, long, value_name = "FOLDER")]
     pub(crate) output: Option<PathBuf>,
     #[command(flatten)]
@@ -44,10 +44,10 @@ pub(crate) struct ReproduceArgs {
     /// Write Markdown; `-` prints it.
     #[arg(long, value_name = "FILE")]
     pub(crate) md: Option<PathBuf>,
-    /// Write a page with all parts.
+    /// Write a page with all comparisons.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// Leave the runs out of the list.
+    /// Leave these runs out of the list of runs.
     #[arg(long)]
     pub(crate) no_history: bool,
     #[command(flatten)]

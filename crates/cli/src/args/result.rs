@@ -31,12 +31,12 @@ pub(crate) struct ResultArgs {
     /// Further formats to write.
     #[command(flatten)]
     pub(crate) formats: FormatArgs,
-    /// The details to print of a result.
+    /// Which details of a result to print.
     #[command(flatten)]
     pub(crate) detail: DetailArgs,
-    /// Name this run for `show` and `diff`.
+    /// Label this run, as a name for `show` and `diff`.
     ///
-    /// `diff before-kernel after-kernel` then compares the newest runs with these names.
+    /// `diff before-kernel after-kernel` compares the newest runs with these two labels.
     #[arg(long, value_name = "NAME", value_parser = label)]
     pub(crate) label: Option<String>,
     /// Leave this run out of the list of runs.
@@ -51,7 +51,7 @@ impl ResultArgs {
     }
 }
 
-/// The details to print of a result.
+/// Which details of a result to print.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct DetailArgs {
     /// Print everything that is known about each comparison.
@@ -61,8 +61,8 @@ pub(crate) struct DetailArgs {
     pub(crate) verbose: bool,
     /// Print what TCP costs at this rate of requests, such as 800/s.
     ///
-    /// The output says what share of one core TCP costs at that rate, and whether that is worth a change. A bare
-    /// `looptax` uses the rates that it sees.
+    /// The output shows what share of one core TCP costs at that rate, and whether a move to the socket is worth the
+    /// work.
     #[arg(long, value_name = "RATE", value_parser = at_rate)]
     pub(crate) at: Option<f64>,
 }

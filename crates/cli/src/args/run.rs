@@ -14,13 +14,13 @@ pub(crate) const RUN_EXIT_CODES: &str = "Exit codes: the command's own; 125 loop
 /// Options that choose the servers whose connections are moved.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct MovingArgs {
-    /// Move connections from ADDRESS to SOCKET, and no others.
+    /// Connect to SOCKET instead of ADDRESS, and move nothing else.
     ///
     /// For example 127.0.0.1:3306=/run/mysqld/mysqld.sock, or `[::1]:5432=@name` for an abstract socket. looptax then
     /// does not search for servers, and does not check whether ADDRESS and SOCKET lead to the same server.
     #[arg(long, value_name = "ADDRESS=SOCKET")]
     pub(crate) map: Vec<String>,
-    /// Move this address too, in addition to those that looptax finds.
+    /// Also connect to SOCKET instead of ADDRESS, besides the servers found.
     ///
     /// For a server that looptax cannot match with a socket, or that the command starts itself, such as PHP-FPM.
     #[arg(long, value_name = "ADDRESS=SOCKET", conflicts_with = "map")]
@@ -34,11 +34,11 @@ pub(crate) struct MovingArgs {
         conflicts_with = "map"
     )]
     pub(crate) port: Vec<u16>,
-    /// A connection of the command; looptax tests its login first.
+    /// URL of a connection of the command; test the login first.
     ///
-    /// For example `mysql://user@127.0.0.1/db`, with the password in it or in `LOOPTAX_PASSWORD`. looptax logs in once
-    /// over TCP and once over the socket. The port stays on TCP if the socket rejects the account or gives it more
-    /// rights, or if PostgreSQL's rules for the two differ.
+    /// For example `mysql://user@127.0.0.1/db`, with the password in the URL or in `LOOPTAX_PASSWORD`. looptax logs in
+    /// once over TCP and once over the socket. Connections to this port stay on TCP if the server rejects the account
+    /// on the socket or gives the account more rights there, or if PostgreSQL's rules for TCP and the socket differ.
     #[arg(long, value_name = "DSN", conflicts_with = "map")]
     pub(crate) login: Vec<String>,
     /// Do not test any login before the command starts.
@@ -48,11 +48,10 @@ pub(crate) struct MovingArgs {
     pub(crate) no_login: bool,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// Keep connections to a port on TCP if its server needs a login and the account is unknown.
+    /// Leave a server on TCP if it needs a login and the account is unknown.
     ///
-    /// Only a login can show whether the socket leads to the same account of MariaDB, or of MySQL before version 8.
-    /// With this option such a port stays on TCP if its account is neither in --login nor in the command's arguments or
-    /// environment.
+    /// The account is known if it is in --login or in the command's arguments or environment. For MariaDB, and for
+    /// MySQL before version 8, only a login can show whether the socket leads to the same account.
     #[arg(long, conflicts_with_all = ["map", "no_login"])]
     pub(crate) require_login: bool,
 }
@@ -65,7 +64,7 @@ pub(crate) struct RunArgs {
     pub(crate) moving: MovingArgs,
     /// Print what would be moved and exit.
     ///
-    /// Also prints what `check` reports about it.
+    /// Also prints the findings that `check` would print.
     #[arg(long)]
     pub(crate) dry_run: bool,
     /// Print at the end where each connection went, and why.

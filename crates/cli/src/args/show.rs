@@ -10,7 +10,7 @@ use super::{DetailArgs, FormatArgs, JsonArgs};
 /// Options of `show`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct ShowArgs {
-    /// Runs by name, label, `last` or record file; without a run, looptax lists them.
+    /// Runs by name, label, `last` or record file; default: list all runs.
     ///
     /// The beginning of a name is enough. Several runs are shown one after the other, or on one page with --html.
     #[arg(value_name = "RUN")]
@@ -25,7 +25,7 @@ pub(crate) struct ShowArgs {
     /// The page has all the runs that you pass, and loads nothing from outside.
     #[arg(long, value_name = "FILE")]
     pub(crate) html: Option<PathBuf>,
-    /// The details to print of a run.
+    /// Which details of a run to print.
     #[command(flatten)]
     pub(crate) detail: DetailArgs,
     /// Further formats to write.
@@ -69,7 +69,7 @@ pub(crate) struct GateArgs {
     /// For a trial: how much longer a page may take, such as +2%.
     #[arg(long, value_name = "PERCENT", value_parser = percent, allow_hyphen_values = true, conflicts_with = "max_tax")]
     pub(crate) max_page_time: Option<f64>,
-    /// Only this transport (default: all but the baseline).
+    /// Judge only this transport (default: all but the baseline).
     #[arg(long, value_name = "ARM")]
     pub(crate) arm: Option<String>,
 }

@@ -8,17 +8,17 @@ use looptax_experiment::spec::typed;
 /// Options of `--workload storm`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct StormArgs {
-    /// storm: stop the server for this long at the first connection.
+    /// Workload storm: stop the server this long at the first connection.
     ///
-    /// The private server gets SIGSTOP, to imitate a fork or a slow disk.
+    /// looptax stops the private server with SIGSTOP, to imitate a fork or a slow disk.
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = stall)]
     pub(crate) stall: Option<Duration>,
-    /// storm: how many connections may wait (default: the package's).
+    /// Workload storm: length of the accept queue (default: the package's).
     ///
-    /// The number applies to the socket and to the port.
+    /// The length applies to the socket and to the port.
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=65_535))]
     pub(crate) queue: Option<u32>,
-    /// With the workload `storm`: number of storms over each transport (default: 10).
+    /// Workload storm: number of storms over each transport (default: 10).
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(2..=1_000))]
     pub(crate) storms: Option<u32>,
 }

@@ -54,29 +54,29 @@ pub(crate) struct SwitchArgs {
     pub(crate) application: Option<String>,
     /// FILE describes containers (Compose, Kubernetes).
     ///
-    /// FILE is a Compose file or a Kubernetes manifest (also the rendered text of a chart). The switch adds the folder
+    /// FILE is a Compose file or a Kubernetes manifest (also the output of `helm template`). The switch adds the folder
     /// of the socket as a volume to the containers of the application and of the server, gives Redis or Valkey a socket
-    /// with an argument of its command, and sets the application's variables to the socket. Without this option such
-    /// lines are only printed. Two Podman units (`.container`), as FILE and OTHER, do not need this option.
+    /// by an argument of its command, and sets the application's variables to the socket. Without this option looptax
+    /// only prints these lines. Two Podman units (`.container`), as FILE and OTHER, do not need this option.
     #[arg(long, visible_alias = "compose", requires = "file", conflicts_with_all = ["pid", "socket"])]
     pub(crate) containers: bool,
-    /// The server's socket, or its folder.
+    /// The server's socket, or the socket's folder.
     ///
     /// Default: the socket of the server that listens on the connection's port on this machine.
     #[arg(long, value_name = "PATH")]
     pub(crate) socket: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// Connections that the application opens together when it starts.
+    /// How many connections the application opens at once when it starts.
     ///
     /// For example PHP-FPM's `pm.max_children`, or workers times pool size. Default: the largest number that looptax
-    /// can count, as in `check`.
+    /// can find, as in `check`.
     #[arg(hide_short_help = true, short, long, value_name = "N")]
     pub(crate) connections: Option<u32>,
     /// Also prove the move with many connections at the same time.
     ///
-    /// looptax opens as many connections over the socket as --connections says (or as many as it counts), all at the same
-    /// time and without a login. The server has to answer all of them.
+    /// looptax opens as many connections over the socket as --connections says, all at the same time and without a
+    /// login. The server has to answer all of them.
     #[arg(hide_short_help = true, long, conflicts_with_all = ["patch", "undo", "finish", "list"])]
     pub(crate) burst: bool,
     /// Shell command that makes the application read its file.
@@ -84,10 +84,10 @@ pub(crate) struct SwitchArgs {
     /// It runs after the file is written, and again if the old file is put back.
     #[arg(long, value_name = "COMMAND")]
     pub(crate) reload: Option<String>,
-    /// Allow a restart of the server, by its service or this command.
+    /// Allow a restart of the server, by its systemd service or by COMMAND.
     ///
-    /// A server reads its own file only at its start. Without COMMAND looptax restarts its systemd service. The plan
-    /// says what the restart loses.
+    /// A server reads its own file only at its start. Without COMMAND looptax restarts the server's systemd service.
+    /// The plan shows what the restart loses.
     #[arg(long, value_name = "COMMAND", num_args = 0..=1, require_equals = true)]
     #[allow(clippy::option_option, reason = "an option with or without a value")]
     pub(crate) restart: Option<Option<String>>,
@@ -96,13 +96,13 @@ pub(crate) struct SwitchArgs {
     /// The page has to be the same after the move as before, except for parts that differ between any two requests.
     #[arg(long, value_name = "URL")]
     pub(crate) url: Option<String>,
-    /// How long to wait for connections.
+    /// How long to wait for the application's connections.
     #[arg(long, default_value = "60s", value_parser = duration, value_name = "TIME")]
     pub(crate) within: Duration,
     /// How long to time requests before and after the move.
     ///
     /// The kernel measures the times, for this long before the move and again after it (6s at least). This needs root.
-    /// looptax skips it if the application makes no request while the move is planned.
+    /// looptax does not time requests if the application sends none while looptax plans the move.
     #[arg(hide_short_help = true, long, default_value = "10s", value_parser = duration, value_name = "TIME")]
     pub(crate) times_over: Duration,
     /// Do not time requests.
@@ -123,35 +123,35 @@ pub(crate) struct SwitchArgs {
     pub(crate) keep_unproved: bool,
     /// Also write files that another program manages.
     ///
-    /// Such a program (Ansible, Puppet, …) may overwrite the change. The option also allows a file that has several
+    /// The other program (Ansible, Puppet, …) may overwrite the change. This option also allows a file that has several
     /// names (hard links).
     #[arg(hide_short_help = true, long)]
     pub(crate) force: bool,
-    /// Also give the account what it needs on the socket.
+    /// Also change the account so that it can log in over the socket.
     ///
-    /// If the account cannot log in over the socket, looptax runs, as --admin, the statements that the plan shows. They
-    /// are a separate switch, and --undo reverts it.
+    /// For MySQL and MariaDB. looptax logs in as --admin and runs the statements that the plan shows. This change is a
+    /// separate switch, and --undo reverts it.
     #[arg(long, requires = "admin", conflicts_with = "patch")]
     pub(crate) fix_account: bool,
-    /// Also add the line that `pg_hba.conf` needs.
+    /// Also add a line to `pg_hba.conf`, if the account needs it.
     ///
     /// If `pg_hba.conf` rejects the account on the socket, looptax inserts a line (the plan shows it) above the line
-    /// that decides now, and reloads the server. This is a separate switch, and --undo reverts it.
+    /// that rejects the account, and reloads the server. This change is a separate switch, and --undo reverts it.
     #[arg(long, conflicts_with = "patch")]
     pub(crate) fix_hba: bool,
     /// Administrator of the server, for --fix-account and --fix-hba.
     ///
     /// For example `mysql://root@localhost/?socket=/run/mysqld/mysqld.sock`, with the password in
-    /// `LOOPTAX_ADMIN_PASSWORD`. The --undo of these two needs it as well. If looptax runs as root, --fix-hba needs no
-    /// administrator.
+    /// `LOOPTAX_ADMIN_PASSWORD`. --undo of these changes needs --admin as well. If looptax runs as root, --fix-hba does
+    /// not need --admin.
     #[arg(long, value_name = "DSN")]
     pub(crate) admin: Option<String>,
     /// Print a unified diff; change nothing.
     ///
-    /// For configuration management. Passwords that are in the file are also in the diff.
+    /// For configuration management. The diff contains passwords if the file contains them.
     #[arg(long, conflicts_with = "json")]
     pub(crate) patch: bool,
-    /// Put back the old files of this switch, or of the last one.
+    /// Put back the old files of this switch, or of the last switch.
     #[arg(long, value_name = "ID", num_args = 0..=1, default_missing_value = "last", conflicts_with_all = ["file", "pid", "list", "finish"])]
     pub(crate) undo: Option<String>,
     /// Finish a switch that was interrupted.

@@ -15,8 +15,8 @@ pub(crate) struct TrialArgs {
     /// Try private copies of this nginx site and its PHP-FPM.
     ///
     /// FILE is a file of the running nginx, such as /etc/nginx/sites-enabled/shop. looptax starts copies of nginx and
-    /// of the pool on free ports, and also moves the connections between the two; pass no CMD then. --url names pages
-    /// of the original site (default: its front page).
+    /// of the PHP-FPM pool on free ports, and also moves the connections between the two copies. With --site, pass no
+    /// CMD; --url names pages of the original site (default: its front page).
     #[arg(
         long,
         value_name = "FILE",
@@ -74,9 +74,9 @@ pub(crate) struct TrialArgs {
     /// This also ends the trial.
     #[arg(hide_short_help = true, long, default_value = "10m", value_name = "TIME", requires = "exec_load")]
     pub(crate) exec_timeout: String,
-    /// Address that shows that the application is ready.
+    /// Wait until this address accepts connections (default: the page's).
     ///
-    /// The application is ready when this address accepts connections. Default: the address of the first page.
+    /// The application then counts as ready. Default: the address of the first page.
     #[arg(long, value_name = "URL")]
     pub(crate) ready: Option<String>,
     /// How long the application may take to start.
@@ -88,9 +88,9 @@ pub(crate) struct TrialArgs {
     /// Run the application as this user (needs root).
     #[arg(long, value_name = "NAME")]
     pub(crate) user: Option<String>,
-    /// Also try each server separately; allowed with at most three servers.
+    /// Also measure the move of each server separately (at most three).
     ///
-    /// For an application that uses several servers.
+    /// For an application that uses two or three servers.
     #[arg(long)]
     pub(crate) each: bool,
     /// The two arms: unix,tcp; or tcp,tcp to compare TCP with itself.
@@ -101,7 +101,7 @@ pub(crate) struct TrialArgs {
     pub(crate) moving: MovingArgs,
     /// Measure for a fixed time (60s) or number of epochs (20).
     ///
-    /// The result is judged once, at the end, without early stopping.
+    /// The result is judged once, at the end; the trial does not stop early.
     #[arg(long, value_name = "T", conflicts_with_all = ["quick", "precise"])]
     pub(crate) fixed: Option<String>,
     /// At most 40 epochs.
@@ -121,7 +121,7 @@ pub(crate) struct TrialArgs {
     /// Do not ask.
     #[arg(short, long)]
     pub(crate) yes: bool,
-    /// The files to write of the result.
+    /// Which files to write for the result.
     #[command(flatten)]
     pub(crate) result: ResultArgs,
     #[command(flatten)]

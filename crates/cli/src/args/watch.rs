@@ -30,20 +30,20 @@ pub(crate) struct WatchArgs {
     pub(crate) all: bool,
     /// Include clients and servers on other machines.
     ///
-    /// Also includes connections whose addresses are rewritten on the way, such as those of a published port. Each
-    /// request then costs more to count.
+    /// Also includes connections whose addresses are rewritten on the way, such as connections to a container's
+    /// published port. Each request then costs more to count.
     #[arg(long)]
     pub(crate) elsewhere: bool,
     /// Write OpenMetrics: counters and a histogram of times.
     ///
-    /// For the textfile folder of the node exporter. The counters begin at the start of `watch`; the file is rewritten
-    /// at each snapshot. With --once the file has gauges of that snapshot, and `-` prints them.
+    /// For the textfile folder of Prometheus's node exporter. The counters begin at the start of `watch`; the file is
+    /// rewritten at each snapshot. With --once the file has gauges of that snapshot, and `-` prints them.
     #[arg(long, value_name = "FILE")]
     pub(crate) openmetrics: Option<PathBuf>,
     /// Count requests, save the counts under NAME or in FILE for `diff`, and exit.
     ///
-    /// A name with `/` in it or `.json` at its end is a file. An older count of this name is replaced. To compare
-    /// two: `looptax diff before after`.
+    /// A name with `/` in it or `.json` at its end is a file. looptax replaces older counts of this name. To compare
+    /// two saved counts: `looptax diff before after`.
     #[arg(long, value_name = "NAME|FILE")]
     pub(crate) save: Option<String>,
     #[command(flatten)]

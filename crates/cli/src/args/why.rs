@@ -17,8 +17,8 @@ pub(crate) struct WhyArgs {
     pub(crate) typed: Vec<String>,
 }
 
-/// Options of `compare` that the help of `why` does not show, because `why` refuses them. The list also has the options
-/// that work only together with a refused option.
+/// Options of `compare` that the help of `why` does not show: `why` refuses them, or they work only together with a
+/// refused option.
 const REFUSED: [&str; 9] =
     ["remedies", "list", "exec", "exec_unix", "exec_tcp", "exec_timeout", "stall", "queue", "storms"];
 
@@ -33,34 +33,34 @@ const OTHERWISE: [(&str, &str, &str); 7] = [
     ),
     (
         "connections",
-        "Connections per transport, one comparison each (default: 1)",
-        "Connections per transport. With several numbers, looptax makes a comparison for each number, and `why` shows \
-         the server's functions that take the most time at that number. Default: 1",
+        "Number of connections over each transport, such as 1,16 (default: 1)",
+        "Number of connections over each transport, such as 1,16. looptax makes a separate comparison for each number, \
+         and shows the server's functions that take the most time with this number of connections. Default: 1",
     ),
     (
         "workload",
         "Requests to send: point-select, read-write, get, set, ping, ...",
         "The requests to send: point-select, read-write, tpcb …, get, set, mixed:9:1 …, ping, stream; `looptax compare --list` \
-         shows all. Several are measured one after the other. Default: point-select, get or ping; on a running server \
-         without --write, a workload that writes nothing",
+         shows all. Several workloads are measured one after the other. Default: point-select, get or ping; on a running \
+         server without --write, a workload that writes nothing",
     ),
     (
         "placement",
         "Cores of client and server: same, split, free, client-pinned",
         "same: both ends of a connection on one core; split: on two cores; free: the scheduler decides; client-pinned: \
-         only looptax's own threads are pinned. Default: same. On a running server: same for root, \
-         except for Redis; otherwise split for one connection, client-pinned for several",
+         only looptax's own threads are pinned. Default: same. On a running server: same if looptax runs as root (except \
+         for Redis); otherwise split if there is one connection, and client-pinned if there are more",
     ),
     (
         "fixed",
         "Measure for a fixed time (default: 40s) or number of epochs",
-        "A time (10s) or a number of epochs (18). A third of the epochs run without the sampler, and only these count \
-         for the verdict, so it needs at least 18 epochs. Default: 40s",
+        "A time (10s) or a number of epochs (20). Only a third of the epochs, those without the sampler, count for the \
+         verdict: a verdict needs at least 18 epochs. Default: 40s",
     ),
     (
         "quick",
         "At most 40 epochs, about 20 s per comparison",
-        "At most 40 epochs, about 20 s per comparison. A third of the epochs count for the verdict",
+        "At most 40 epochs, about 20 s per comparison. Only a third of the epochs count for the verdict",
     ),
     (
         "sweep",

@@ -52,8 +52,8 @@ pub(crate) fn wait(
     }
 }
 
-/// Returns the run's claim to measure, or the reason not to begin now. A run that has to wait for such a reason does
-/// not keep the claim while it waits.
+/// Returns the run's claim to measure, or the reason not to begin now. While a run waits because of such a reason, it
+/// does not hold the claim.
 fn turn(
     args: &BeginArgs,
     waits: bool,

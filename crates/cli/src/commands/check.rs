@@ -24,7 +24,6 @@ use crate::terminal::{self, Terminal};
 use files::SourceFiles;
 use target::Target;
 
-/// Runs `check`.
 pub(crate) fn run(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let target = Target::find(args)?;
     if args.sarif {
@@ -131,8 +130,7 @@ fn connections(checked: Checked) -> Vec<CheckedConnection> {
     }
 }
 
-/// Checks the connections in several files. These are the files that the user named, and, for each folder that the user
-/// named, the files in it that contain a connection.
+/// Checks the connections in the files that the user named, and in the files of the folders that the user named.
 fn of_files(files: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let survey = survey(None);
     let mut all: Vec<CheckedConnection> = Vec::new();
@@ -225,8 +223,8 @@ fn show(
     Ok(code(&verdicts))
 }
 
-/// If the caller named no client, returns a line that names the user whose rights looptax used for the check. If this
-/// user is root, the application may have fewer rights than this user.
+/// If the caller named no client, returns a line that names the user whose rights looptax used for the check. Root has
+/// more rights than most applications.
 fn for_whom(client: &Client, terminal: Terminal) -> String {
     if client.is_named() {
         return String::new();

@@ -31,11 +31,10 @@ use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, stream};
 
-/// A run is reported if it took longer than planned by this factor. A smaller excess is not reported, because the
+/// A run is reported if it took longer than its plan by more than this factor. The factor is above 1, because the
 /// planned time does not include logins.
 const LONGER: f64 = 1.2;
 
-/// Runs `compare`.
 pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     if args.list {
         terminal::data(&list_workloads())?;
@@ -133,7 +132,7 @@ pub(crate) fn measure(
 }
 
 /// Returns a message if a running server was kept busy for longer than the user agreed to. Runs with private servers
-/// get no message, because the start of these servers is not in the plan.
+/// get no message, because the planned time does not include the start of these servers.
 fn longer(parts: &[Part<'_>], took: Duration) -> Option<String> {
     let is_running = |it: &TargetSpec| matches!(it, TargetSpec::Running(_));
     let is_promised = |part: &Part<'_>| {
@@ -168,7 +167,7 @@ fn require_listeners(settings: &Experiment) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Whether the user still has to agree: running servers are measured only after that.
+/// Whether the user still has to agree to the plan, because it measures a running server.
 fn needs_agreement(settings: &Experiment) -> bool {
     let is_running = |it: &TargetSpec| matches!(it, TargetSpec::Running(_));
     !settings.is_agreed && settings.targets.iter().any(is_running)

@@ -14,7 +14,6 @@ use crate::failure::Exit;
 use crate::outputs::show;
 use crate::terminal::Terminal;
 
-/// Runs `diff`.
 pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let words = [&*args.before, &*args.after];
     match [watch_of(words[0])?, watch_of(words[1])?] {
@@ -42,8 +41,8 @@ pub(crate) fn run(args: &DiffArgs, terminal: Terminal) -> Result<Exit, Failure> 
     Ok(Exit::Done)
 }
 
-/// Returns the file that `watch` saved under this name, or the file that the word names; `None` if the word names a
-/// run.
+/// Returns the file of the saved count of `watch` that the word names, by name or by path; `None` if the word names no
+/// such count.
 fn watch_of(word: &str) -> Result<Option<PathBuf>, Failure> {
     let file = Path::new(word);
     if word.contains('/') || read::is_file(file) {

@@ -14,16 +14,15 @@ use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{Terminal, claim};
 
-/// Runs `doctor`.
 pub(crate) fn run(args: &DoctorArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let spec = spec(args)?;
     Outputs::default().writes("--json", args.json.path())?;
     sys::require_measurable()?;
     let stop = stop_flag()?;
     terminal.words(&format!(
-        "plan: {} epochs of half a second per run; A/A runs per arm: {}; delays of 1, 3 and 10 %; two slice lengths \
-         (--tests chooses the tests)",
-        args.fixed, args.runs
+        "plan: A/A runs per arm: {}; runs with a known delay of 1, 3 and 10 %; runs with two slice lengths; {} epochs \
+         of half a second in each run (--tests chooses the tests)",
+        args.runs, args.fixed
     ));
     let _alone = claim(terminal, args.turn.wait, &stop);
     let mut stage = Stage::line(terminal);

@@ -96,8 +96,8 @@ fn codes() -> Result<String, Failure> {
     Ok(page)
 }
 
-/// Adds a table to the page, with the words of an enum in the order of the schema. If the enum has a tag `kind`, the
-/// words are the values of the tag.
+/// Adds a table to the page, with the words of an enum in the order of the schema. If the enum is tagged by a field
+/// `kind`, the words are the values of this field.
 fn words(page: &mut String, title: &str, schema: &serde_json::Value) {
     begin_table(page, title);
     for variant in schema["oneOf"].as_array().into_iter().flatten() {

@@ -10,7 +10,6 @@ use crate::failure::{Exit, Failure};
 use crate::outputs::show;
 use crate::terminal::Terminal;
 
-/// Runs `dsn`.
 pub(crate) fn run(args: &DsnArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let wanted = Wanted { dialects: &args.wanted, socket: args.socket.as_deref(), shows_password: args.show_password };
     let (spelled, host, port) = if let Some(read) = Unspoken::parse(&args.url) {

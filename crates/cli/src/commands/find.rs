@@ -30,7 +30,6 @@ const BETWEEN_LOOKS: Duration = Duration::from_secs(1);
 /// Time between the snapshots of `--watch`.
 const BETWEEN_SCREENS: Duration = Duration::from_secs(2);
 
-/// Runs `find`.
 pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.json.path())?.writes("--openmetrics", args.openmetrics.as_deref())?;
     sys::require_proc(sys::FOUND)?;
@@ -72,7 +71,7 @@ pub(crate) fn run(args: &FindArgs, terminal: Terminal) -> Result<Exit, Failure> 
     Ok(Exit::Done)
 }
 
-/// The data of a report.
+/// The results of `find` for a report to a collector.
 pub(super) struct Looked {
     pub(super) found: Found,
     /// Processes that an earlier switch moved to the socket and that use TCP again.
@@ -164,7 +163,7 @@ fn fallen(switches: &[Switch], survey: &Survey) -> impl Iterator<Item = Note> {
     let fallen = fallen_back(switches, survey).into_iter();
     fallen.map(|it| Note {
         code: NoteCode::FellBack,
-        what: format!("{} uses TCP again after looptax switched it to the socket: {} ({})", it.who, it.id, it.title),
+        what: format!("{} uses TCP again, although looptax moved it to the socket: {} ({})", it.who, it.id, it.title),
         next: Some(format!(
             "the program reads another file, or was not restarted after the switch: `looptax check {}` shows which \
              file sets the program's connections",

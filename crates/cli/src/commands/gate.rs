@@ -62,7 +62,6 @@ impl Limit {
     }
 }
 
-/// Runs `gate`.
 pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let judged = record_of(&args.record)?;
     let record = &judged.record;
@@ -103,8 +102,7 @@ pub(crate) fn run(args: &GateArgs, terminal: Terminal) -> Result<Exit, Failure> 
 fn answer(tax: &Tax, limit: Limit) -> Answer {
     let max_pct = limit.pct();
     let (lo, hi) = match (&tax.uncertain_size, figure(tax)) {
-        // If it is known which arm loses but not how much, the whole range of possible losses counts, not a mean of
-        // them.
+        // If it is known which arm loses but not how much, the whole range of possible losses counts, not their mean.
         (Some(size), _) => (size.lo_pct, size.hi_pct),
         (None, Some(pct)) => (pct.lo.unwrap_or(f64::NEG_INFINITY), pct.hi.unwrap_or(f64::INFINITY)),
         (None, None) => return Answer::Open,

@@ -50,7 +50,8 @@ const TOPICS: [Topic; 3] = [
     Topic {
         name: "measuring",
         text: "`compare`, `why` and a bare `looptax` measure one transport at a time, in short slices and a random \
-               order,\nwith fresh connections in each epoch. Every figure has an interval. Options of `compare`:",
+               order,\nwith fresh connections in each epoch (a group of slices). Every figure has an interval. Options \
+               of `compare`:",
         is_wanted: |id| !OF_TARGETS.contains(&id) && !OF_FORMATS.contains(&id),
     },
     Topic {
@@ -67,7 +68,6 @@ const TOPICS: [Topic; 3] = [
     },
 ];
 
-/// Runs `help`.
 pub(crate) fn run(args: &HelpArgs) -> Result<Exit, Failure> {
     let text = match &*args.words {
         [] => help::listed(grouped(), "").render_help().to_string(),

@@ -1,5 +1,5 @@
-//! Commands that are not for users. Only looptax itself or the project's own tools start them: the reaper, the echo
-//! server, the documentation.
+//! Commands that are not for users: the reaper, the echo server, the port proxy, the documentation, the schemas, and
+//! the test whether a user can reach a socket. Only looptax itself and the project's own tools start them.
 
 use std::io;
 

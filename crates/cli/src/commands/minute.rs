@@ -28,7 +28,6 @@ use crate::terminal::{self, Terminal, claim};
 /// Time between the two snapshots from which rates are computed.
 const BETWEEN_LOOKS: Duration = Duration::from_millis(300);
 
-/// Runs `looptax` without a command.
 #[allow(clippy::disallowed_methods, reason = "the time that the user waits, not a measurement")]
 pub(crate) fn run(args: &BareArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let result = args.result();

@@ -27,7 +27,6 @@ use crate::terminal::{self, Terminal, claim};
 /// The name of the file with the result, in the folder of the records.
 const RESULT: &str = "reproduce.json";
 
-/// Runs `reproduce`.
 pub(crate) fn run(args: &ReproduceArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let parts = parts(&args.names);
     let amounts = amounts(args);

@@ -15,10 +15,10 @@ use crate::failure::Exit;
 use crate::sys;
 use crate::terminal::{self, Terminal};
 
-/// The alternative to `--strict`, for a hint.
+/// A hint after a failure of `--strict`.
 const AS_IT_IS: &str = "leave --strict out: the command then runs unchanged, over TCP";
 
-/// Runs `run`. Each failure that keeps the program from running has its own exit code.
+/// Runs the program. A failure that keeps the program from running has its own exit code (125 to 127).
 pub(crate) fn run(args: &RunArgs, terminal: Terminal) -> Exit {
     started(args, terminal).unwrap_or_else(|NotRun { failure, exit }| {
         terminal::failure(&failure);

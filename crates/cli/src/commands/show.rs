@@ -17,7 +17,6 @@ use crate::outputs::{Outputs, show as show_result};
 use crate::page::Source;
 use crate::terminal::{self, Terminal};
 
-/// Runs `show`.
 pub(crate) fn run(args: &ShowArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let is_about_a_run = args.forget || args.html.is_some() || args.publish.is_some() || args.formats.is_any();
     match &*args.runs {
@@ -34,7 +33,7 @@ fn list(args: &ShowArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let (runs, n_unread) = open_history()?.latest(args.most)?;
     show_result(&runs, &args.json, || report::history(&runs, terminal.style()))?;
     if n_unread > 0 {
-        terminal.words(&format!("{n_unread} entries are left out, because looptax cannot read them\n"));
+        terminal.words(&format!("{n_unread} runs are left out, because looptax cannot read their entries\n"));
     }
     Ok(Exit::Done)
 }

@@ -76,8 +76,7 @@ pub(crate) fn run(args: &CompareArgs, terminal: Terminal) -> Result<Exit, Failur
     stage.plan(stream::plan_in_words(&plan));
     stage.problems(WarningCode::OtherRun, &writer.record);
     let found = storm::run(&spec, &mut stage, &stop);
-    // If the program that reads the JSON lines has ended, looptax has interrupted the run. A failure is then only a
-    // result of the interruption.
+    // If the program that reads the JSON lines has ended, looptax has interrupted the run, and reports no failure.
     if stage.is_unread() {
         return Ok(Exit::Done);
     }
@@ -187,7 +186,7 @@ fn plan(spec: &Spec) -> String {
     };
     format!(
         "plan: {} storms over each arm with {} connections; looptax connects like {}{stalled}; then looptax searches \
-         for the smallest queue with which no connection fails",
+         for the smallest accept queue with which no connection fails",
         spec.n_storms,
         sizes.join(", "),
         spec.client.library()

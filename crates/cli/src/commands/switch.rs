@@ -29,7 +29,6 @@ use times::Times;
 const TIMES_CAVEAT: &str = "these times also include everything else that changed on the machine between the two \
     measurements; `looptax trial` measures the two transports alternately";
 
-/// Runs `switch`.
 pub(crate) fn run(args: &SwitchArgs, terminal: Terminal) -> Result<Exit, Failure> {
     sys::require_proc(sys::FOUND)?;
     if args.list {
@@ -156,9 +155,9 @@ impl Doing<'_> {
         look_at(wish, survey)
     }
 
-    /// Returns the page for the proof, as the page is before the move. If the user passed a page, looptax requests it
-    /// even if the proof does not need it: a failure now is better than a failure after the user has agreed. With
-    /// `--dry-run`, looptax requests the page only if nothing else can prove the switch.
+    /// Requests the page for the proof, and returns the page as it is before the move. A page that the user passed is
+    /// requested even if the proof does not need it, so that a failure appears before the user agrees. With
+    /// `--dry-run`, the page is requested only if nothing else can prove the switch.
     fn page_before(self, subject: &Subject) -> Result<Option<Page>, Failure> {
         let is_needed = subject.proof.needs_page();
         match &self.args.url {
@@ -210,7 +209,7 @@ impl Doing<'_> {
         Ok(())
     }
 
-    /// Prints a hint to name the user that the application runs as. Without a name, looptax checks what its own user
+    /// Prints a hint to pass the user that the application runs as. Without this user, looptax checks what its own user
     /// may access, and root may access more than the application.
     fn hint_at_owner(self, file: &Path, subject: &Subject) {
         let args = self.args;

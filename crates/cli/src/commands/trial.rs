@@ -30,7 +30,6 @@ use crate::sys;
 use crate::terminal::stage::Stage;
 use crate::terminal::{self, Terminal, claim, stream};
 
-/// Runs `trial`.
 pub(crate) fn run(args: &TrialArgs, terminal: Terminal) -> Result<Exit, Failure> {
     if let Some(site) = &args.site {
         return with_copies(args, site, terminal);
@@ -126,8 +125,7 @@ fn try_it(args: &TrialArgs, ask: &Ask, plan: &str, begun: Begun, terminal: Termi
     drop(stage);
     writer.record.interrupted |= stop.load(Ordering::Relaxed);
     let kept = results::keep(&args.result, &mut writer, &mut place, terminal);
-    // If the program that reads the JSON lines has ended, looptax has interrupted the run. A failure is then only a
-    // result of the interruption.
+    // If the program that reads the JSON lines has ended, looptax has interrupted the run, and reports no failure.
     if is_unread {
         return kept.map(|()| Exit::Done);
     }
@@ -144,7 +142,7 @@ fn try_it(args: &TrialArgs, ask: &Ask, plan: &str, begun: Begun, terminal: Termi
 /// Returns the servers on this machine whose connections could be moved, and the reasons why other servers stay on TCP.
 fn candidates(args: &TrialArgs) -> Result<(Vec<Candidate>, Vec<String>), Failure> {
     let candidates = moving::candidates(&args.moving.wanted(&args.command))?;
-    // If no server can be moved now, the command itself may start one.
+    // A server that is not running yet also counts, because the command itself may start it.
     let is_moved = |it: &Candidate| it.stays.is_none();
     if !candidates.iter().any(is_moved) {
         let why: String = words::plan(&candidates, true);

@@ -34,7 +34,6 @@ const SAVED: Duration = Duration::from_secs(60);
 /// Minimum time for a saved count: a shorter time has too few snapshots for an interval.
 const LEAST_SAVED: Duration = Duration::from_secs(LEAST_LOOKS as u64);
 
-/// Runs `watch`.
 pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure> {
     if let Some(file) = &args.capture.file {
         return capture::run(file, &args.capture, args.time, terminal);
@@ -43,8 +42,8 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     let outputs = Outputs::default().writes("--json", args.json.path())?;
     let outputs = outputs.writes("--openmetrics", args.openmetrics.as_deref())?;
     if args.save.is_some() && args.time.is_some_and(|it| it < LEAST_SAVED) {
-        let least = format!("--for is too short: count for {} s at least, for example --for 1m", LEAST_SAVED.as_secs());
-        return Err(Failure::usage("a shorter count has too few snapshots for an interval", least));
+        let what = format!("--for is too short: --save needs a count of at least {} s", LEAST_SAVED.as_secs());
+        return Err(Failure::usage(what, "for example --for 1m; a shorter count has no interval"));
     }
     let place = args.save.as_deref().map(|it| place(it, outputs)).transpose()?;
     if !is_one && args.json.path().is_some() && !args.json.is_printed() {

@@ -21,7 +21,6 @@ use crate::terminal::Terminal;
 /// How long the comparison takes by default.
 const USUAL: Duration = Duration::from_secs(40);
 
-/// Runs `why`.
 pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Exit, Failure> {
     if let Some(exit) = two_records::run(args, terminal)? {
         return Ok(exit);

@@ -39,7 +39,7 @@ struct Tree<'a> {
     names: Vec<String>,
     name_idx: HashMap<&'a str, u32>,
     nodes: Vec<Node>,
-    /// The child node by its caller's node and its name.
+    /// The index of a node, by the index of its caller's node and the index of its name.
     below: HashMap<(usize, u32), usize>,
 }
 

@@ -5,8 +5,8 @@ use looptax_switch::SiteCopy;
 
 use crate::args::TrialArgs;
 
-/// Returns the arguments for a trial of the copies. The user could have typed the same arguments: the command that
-/// starts the copies, the pages of the copies, and the socket of the copies.
+/// Returns the arguments for a trial of the copies: the command that starts the copies, the pages of the copies, and
+/// their socket (`--also`). The user could have typed these arguments.
 ///
 /// # Errors
 /// A usage failure if the pages belong to several hosts.

@@ -241,7 +241,7 @@ pub(crate) fn plan(ask: &Ask, stays: &[String], copies: &[String]) -> String {
     for words in stays {
         let _ = writeln!(text, "  {words}");
     }
-    text += "  the application's queries and writes reach its servers as usual; looptax changes nothing else\n";
+    text += "  the application's queries and writes reach its servers as usual; looptax itself changes nothing\n";
     text += "  looptax first measures for some seconds to estimate how long the trial takes; --fixed 60s sets the \
         time\n";
     text
@@ -272,10 +272,10 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
         (Verdict::Difference, Some(Direction::OtherSlower)) => format!("next: {switch}\n"),
         (Verdict::Inconclusive, _) => format!("inconclusive: {}\n", more_time(comparison)),
         (Verdict::Invalid, _) => String::new(),
-        // On a short page, moving the connections costs more than the socket saves.
+        // On a short page, the supervisor needs more time to move a connection than the socket saves.
         _ if costs_by_configuration(comparison) => format!(
-            "not worth it under looptax: on these pages, the socket saves less time than looptax needs to move a \
-             connection. Without looptax, TCP costs something, and {switch}\n"
+            "not worth it if looptax moves the connections: on these pages, looptax needs more time to move a \
+             connection than the socket saves. Without looptax the socket does save time: {switch}\n"
         ),
         (Verdict::Difference, _) => "not worth it: the application is slower over the socket\n".to_owned(),
         (Verdict::Negligible | Verdict::Equivalent, _) => {
@@ -284,8 +284,8 @@ pub(crate) fn next_step(ask: &Ask, record: &Record) -> String {
     }
 }
 
-/// Whether the cost of TCP is certainly above the smallest cost that is reported. The cost of the supervisor is
-/// subtracted first.
+/// Whether TCP certainly costs more than the smallest cost that is reported, after the cost of the supervisor has been
+/// subtracted.
 fn costs_by_configuration(comparison: &Comparison) -> bool {
     let trial = comparison.trial.as_ref();
     let added = trial.and_then(|it| it.added_by_configuration_us.known());

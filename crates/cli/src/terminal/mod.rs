@@ -173,8 +173,8 @@ fn without_secrets(mut text: String) -> String {
     text
 }
 
-/// Prints what is wrong with the arguments, if clap's own message would contain a secret from the arguments or would
-/// control the terminal. Returns whether it printed.
+/// Prints clap's message about wrong arguments without secrets and control characters, if the message contains any.
+/// Otherwise prints nothing and returns false.
 pub(crate) fn usage(error: &clap::Error) -> bool {
     let text = error.render().to_string();
     let shown = harmless(&without_secrets(text.clone()));
@@ -224,8 +224,8 @@ fn limit_hint(failure: &Failure) -> Option<String> {
     }
 }
 
-/// Returns the width of output that is not printed to a terminal: that of the variable `COLUMNS`, which `ps` and `ls` use
-/// too, or no limit.
+/// Returns the width of output that is not printed to a terminal: the value of the variable `COLUMNS`, which `ps` and
+/// `ls` use too, or no limit.
 fn width_asked_for() -> usize {
     std::env::var("COLUMNS").ok().and_then(|it| it.parse().ok()).filter(|it| *it > 0).unwrap_or(UNLIMITED)
 }
@@ -243,8 +243,8 @@ fn size_of(fd: impl IsTerminal + AsFd) -> Option<(usize, usize)> {
     (size.ws_col > 0).then(|| (usize::from(size.ws_col), usize::from(size.ws_row)))
 }
 
-/// Marks this run as measuring, and warns if another run is measuring already. With `waits`, waits until the other run
-/// ends or `stop` is set.
+/// Marks this run as measuring. If another run is measuring already, prints a warning, or with `waits` waits until the
+/// other run ends or `stop` is set.
 pub(crate) fn claim(terminal: Terminal, waits: bool, stop: &AtomicBool) -> Claim {
     let mut claim = Claim::take();
     if waits && claim.has_other() {

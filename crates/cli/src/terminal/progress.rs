@@ -45,7 +45,7 @@ impl Lines {
         }
     }
 
-    /// Prints above the lines.
+    /// Runs `print`, whose output appears above the lines.
     pub(crate) fn above<T>(&self, print: impl FnOnce() -> T) -> T {
         self.all.suspend(print)
     }
@@ -103,7 +103,8 @@ impl Observer for Line {
     }
 }
 
-/// Returns the state as one line. On a narrow terminal the line has no names, but it always has the tax and the time.
+/// Returns the state as one line. On a narrow terminal the label is cut off and the arms are left out, but the line
+/// always has the tax and the time.
 fn measuring(label: &str, progress: &Progress<'_>, columns: usize) -> String {
     let estimate = match progress.theta {
         Some(theta) if theta.has_interval() => {

@@ -41,7 +41,8 @@ impl Stage {
         Self::Line { terminal, tells: true, lines: Lines::new(terminal, []), line: None }
     }
 
-    /// Shows the run on one line above others, in a table whose rows already report the beginning of each comparison.
+    /// Shows the run on one line, above the lines of the comparisons that have not begun. Prints nothing else, because
+    /// the caller prints a table.
     pub(crate) fn among(terminal: Terminal, lines: Lines) -> Self {
         Self::Line { terminal, tells: false, lines, line: None }
     }

@@ -1,4 +1,4 @@
-//! When a run may begin: with real runs that wait for each other, and with an invented load of the machine.
+//! Whether a run may begin: tested with real runs that wait for each other, and with a simulated load of the machine.
 
 use std::fs;
 

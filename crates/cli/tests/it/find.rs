@@ -142,8 +142,8 @@ fn requests_are_counted_and_cost_what_the_record_says() {
     let run =
         Looptax::new(exe(), &scratch).args(["compare", "private:redis"]).args(crate::fixture::SHORT).args(record).run();
     run.expect_code(0);
-    // A run this short may be inconclusive, and then it says nothing about other connections; so the test changes its
-    // counts.
+    // This run is so short that it may be inconclusive; its record then says nothing about the cost of other
+    // connections. So the test changes the counts in the record.
     let path = scratch.work().join("looptax-1.json");
     let mut record: Value = serde_json::from_slice(&fs::read(&path).unwrap()).unwrap();
     for epoch in record["comparisons"][0]["raw"]["epochs"].as_array_mut().unwrap() {
@@ -385,7 +385,8 @@ fn a_server_with_a_root_folder_of_its_own_has_the_names_that_are_known_there() {
 fn clients_that_come_and_go_are_counted_by_what_they_leave() {
     let scratch = Scratch::new();
     let socket = scratch.file("redis.sock");
-    // The kernel keeps a limited number of closed connections per network namespace, and other tests fill theirs.
+    // The kernel keeps a limited number of closed connections per network namespace, and other tests fill the list of
+    // the machine's namespace.
     let Some(server) = redis_in_a_network_of_its_own(&scratch, &socket) else {
         return;
     };

@@ -97,7 +97,7 @@ fn a_killed_mysql_is_told_with_its_log() {
 
 #[test]
 fn a_short_run_against_the_scripted_server_works() {
-    // Otherwise the tests above would prove nothing.
+    // If this run failed, too, the failures in the tests above would prove nothing.
     let (scratch, others) = (Scratch::new(), Scratch::new());
     let fake = FakeRedis::start(&others.work(), Script::default());
     let url = format!("redis://{}", fake.tcp);

@@ -146,7 +146,7 @@ fn killed_by_a_signal_it_ends_in_order() {
     let scratch = Scratch::new();
     let mut run = OnTerminal::start(&scratch, &LONG);
     run.read_until(MEASURING);
-    // The process of setsid has become looptax.
+    // setsid executes looptax in its own process, so this is the process id of looptax.
     send(run.child.id(), Signal::TERM);
     run.check_end(130);
     check_kept(&scratch);

@@ -44,7 +44,7 @@ fn its_threads_are_found_and_pinned_beside_the_client_or_away_from_it() {
     }
 }
 
-/// Measures a running server to which no client has logged in since it started, so its cache of logins is empty.
+/// No client has logged in to this server since it started, so the server's cache of logins is empty.
 #[test]
 fn a_running_one_with_a_cold_cache_is_measured() {
     for workload in ["ping", "connect"] {

@@ -67,7 +67,6 @@ fn quiet_leaves_the_program_its_streams() {
     assert!(run.stderr.contains("0 connections moved, 0 left on TCP\n"), "{}", run.stderr);
 }
 
-/// The socket in `--map` belongs to another server than the one that listens at the port.
 #[test]
 fn r18_a_mapped_socket_of_another_server_is_told() {
     let Some(server) = Server::start(Kind::Redis) else {
@@ -148,7 +147,7 @@ fn an_account_at_127_0_0_1_alone_stays_on_tcp() {
     known.expect_code(0);
     assert_eq!(known.stdout, "tcponly@127.0.0.1\n");
     stays(&known, "`tcponly`: ");
-    // Without the tried login the program's own login fails; this is what the tried login prevents.
+    // With `--no-login`, looptax tries no login and moves the connection, so the program's own login fails.
     let unknown = with_url(run_for(&scratch, &server).args(["--no-login"]));
     unknown.expect_code(1);
     let other = run_for(&scratch, &server).args(["--dry-run", "--login", &url.replace("jdbc:", "")]).run();
@@ -188,7 +187,6 @@ fn r6_a_login_that_could_not_be_tried_stays_on_tcp() {
     assert!(asked.stdout.contains("the URL of --login has no password"), "{}", asked.stdout);
 }
 
-/// If the login of a known connection works, looptax reports this.
 #[test]
 fn a_connection_that_works_is_checked_and_moved() {
     for kind in [Kind::Mariadb, Kind::Mysql, Kind::Postgres, Kind::Redis, Kind::Valkey] {
@@ -297,5 +295,5 @@ fn what_cannot_be_moved_runs_as_it_is_or_not_at_all() {
     let strict = run(&scratch).args(map).args(["--strict", "--", "echo", "hi"]).run();
     strict.expect_error(125, &["looptax cannot move connections on this machine"]);
     let nothing = run(&scratch).args(["--port", "1", "--strict", "--", "echo", "hi"]).run();
-    nothing.expect_error(125, &["looptax cannot inspect any server that has both"]);
+    nothing.expect_error(125, &["looptax sees no server that has both"]);
 }

@@ -65,8 +65,6 @@ fn what_is_wrong_with_a_socket_that_was_named_is_said_beforehand() {
     strict(&socket).expect_code(0);
 }
 
-/// Failures of looptax itself end with code 125, whatever the reason is and whether or not a program would have been
-/// run.
 #[test]
 fn r18_what_keeps_run_from_starting_ends_with_125() {
     let scratch = Scratch::new();
@@ -100,7 +98,7 @@ fn r18_a_check_that_is_about_no_port_is_told() {
     let run = run.run();
     run.expect_code(0);
     let words =
-        "looptax: warning: --login has the address 127.0.0.1:3306, but looptax moves no connections to that address\n";
+        "looptax: warning: --login has the address 127.0.0.1:3306, but no connections to that address are moved\n";
     assert_eq!(run.stderr, words);
 }
 

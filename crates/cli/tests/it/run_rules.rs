@@ -74,7 +74,6 @@ impl Ruled {
     }
 }
 
-/// If the rules for the socket and for TCP differ, the port stays on TCP, and looptax reports the difference.
 #[test]
 fn r18_rules_that_differ_between_socket_and_tcp_leave_postgres_on_tcp() {
     let Some(mut ruled) = Ruled::start() else {
@@ -160,7 +159,7 @@ fn r18_a_connection_that_was_only_found_does_not_hide_rules_that_differ() {
     };
     told("stays on TCP: in ", 1);
     told("line 2 applies (`local all all trust`)", 1);
-    // If the socket only rejects other logins, the known login decides.
+    // If the socket differs only by rejecting other logins, the result for the known login decides.
     let mut ruled = ruled;
     ruled.rule("local all bob scram-sha-256\nhost all all samehost scram-sha-256\n");
     let dry = ruled.run().args(["--dry-run", "--login", &url]).run();
@@ -198,7 +197,6 @@ fn r18_a_file_that_the_server_refuses_leaves_the_port_on_tcp() {
     }
 }
 
-/// A login that the server rejects over TCP and accepts over the socket must not succeed because of looptax.
 #[test]
 fn r18_a_known_login_that_tcp_refuses_stays_refused() {
     let Some(mut ruled) = Ruled::start() else {

@@ -320,7 +320,7 @@ fn of_redis(form: usize, server: &Server, draw: &mut Draw) -> Drawn {
     Drawn { file, right: Some((Kind::Redis, line)), code: "takes-tcp" }
 }
 
-/// Forty common projects with running servers: the changes in SARIF are the changes that `switch` makes.
+/// Forty common projects with running servers.
 #[test]
 fn fixes_are_byte_for_byte_what_switch_writes_at_the_lines_that_say_where_it_goes() {
     let start = Server::start;

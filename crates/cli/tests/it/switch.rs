@@ -288,7 +288,7 @@ fn whoever_is_killed_leaves_old_or_new_and_the_next_start_ends_it() {
         assert!(now == new || now == scene.before, "{}", String::from_utf8_lossy(&now));
         let last = scene.standings().pop().unwrap_or_default();
         n_interrupted += u32::from(last == "interrupted");
-        // If a switch was killed while it had written a new file next to the old one, the same command undoes it.
+        // `--undo` also ends a switch that was killed after it had written a new file next to the old one.
         if now == new || last == "interrupted" {
             scene.run(&["--undo", "--yes"]).expect_code(0);
             assert_eq!(scene.now(), scene.before);

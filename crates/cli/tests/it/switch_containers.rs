@@ -288,7 +288,7 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
     let run = both.switch(&["--containers", "--yes"]);
     run.expect_code(3);
     assert!(
-        run.words().contains("REDIS_HOST from the ConfigMap `c`: looptax leaves these unchanged"),
+        run.words().contains("REDIS_HOST from the ConfigMap `c`: looptax leaves them unchanged there"),
         "{}",
         run.stdout
     );
@@ -306,7 +306,7 @@ fn r49_names_that_fit_are_said_and_only_a_command_that_writes() {
 fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contradicts_it() {
     let check =
         |scene: &Scene| Looptax::new(exe(), &scene.scratch).args(["check", scene.file.to_str().unwrap()]).run().words();
-    let only = "--containers --as 'Laravel (phpredis)'` writes both sides, if it is that application";
+    let only = "--containers --as 'Laravel (phpredis)'` writes both sides, if that application reads the file";
     let cache = "  cache:\n    image: redis:7\n";
     let php = "services:\n  shop:\n    image: own\n    command: php artisan queue:work\n    environment:\n      REDIS_HOST: cache\n";
     let words = check(&Scene::new(&format!("{php}{cache}")));
@@ -320,7 +320,7 @@ fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contra
         "{words}"
     );
     assert!(words.contains("(names: 'Laravel (phpredis)', 'Mastodon')"), "{words}");
-    assert!(!words.contains("if it is that application"), "{words}");
+    assert!(!words.contains("if that application reads the file"), "{words}");
     let django = format!(
         "services:\n  web:\n    build: .\n    environment:\n      REDIS_URL: redis://cache:6379/0\n      DATABASE_URL: postgres://u:geheim@db:5432/d\n{cache}{POSTGRES}"
     );
@@ -334,7 +334,7 @@ fn a_name_is_offered_only_for_the_connection_that_it_moves_and_if_nothing_contra
         "{words}"
     );
     assert!(words.contains("docker-compose.yml --containers` writes both sides; --dry-run"), "{words}");
-    assert!(!words.contains("if it is that application"), "{words}");
+    assert!(!words.contains("if that application reads the file"), "{words}");
 }
 
 /// The plan for Laravel treated MariaDB's container as a client of Redis, because both use the same file of variables.
@@ -350,7 +350,7 @@ fn a_database_server_that_shares_the_variables_is_no_client() {
         ),
         "{check}"
     );
-    assert!(!check.contains("if it is that application"), "{check}");
+    assert!(!check.contains("if that application reads the file"), "{check}");
     let plan = scene.switch(&["--containers", "--dry-run", "--as", "laravel"]);
     assert!(plan.stdout.contains("# volumes of app"), "{}", plan.stdout);
     assert!(!plan.stdout.contains("# volumes of db"), "{}", plan.stdout);

@@ -15,8 +15,8 @@ use serde_json::Value;
 
 use crate::fixture::{Alive, exe};
 
-/// Tells this test program to be a fake server: the positions of its protocol and of its answer in their lists, and its
-/// folder.
+/// The variable that makes this test program a fake server. It contains the positions of the fake's protocol and answer
+/// in their lists, and the fake's folder.
 const BE_A_FAKE: &str = "LOOPTAX_TEST_FAKE";
 const SELF: &str = "unfit_answers::a_fake_is_a_process_of_its_own_with_a_server_s_name";
 

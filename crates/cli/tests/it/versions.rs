@@ -50,7 +50,7 @@ fn check_says(scratch: &Scratch, args: &[&str], words: &[&str]) {
 fn every_view_of_a_record_says_what_it_holds() {
     let scratch = with(&kept());
     let heading = "Redis 7.0.15, get, private server on this machine";
-    check_says(&scratch, &["show", "r.json"], &[heading, "30.6 % [28.1, 32.5]", "throughput over connections"]);
+    check_says(&scratch, &["show", "r.json"], &[heading, "30.6 % [28.1, 32.5]", "throughput by number of connections"]);
     check_says(&scratch, &["show", "r.json", "--md", "-"], &[heading, "\\[28.1,\u{a0}32.5\\]", "| 4 | split |"]);
     check_says(&scratch, &["show", "r.json", "--csv", "-"], &[",get,1,same,event,tcp,unix,throughput_tax,%,30.59"]);
     check_says(&scratch, &["show", "r.json", "--html", "-"], &[heading, "[28.1,\u{a0}32.5]"]);

@@ -239,7 +239,6 @@ fn the_list_has_a_line_for_each_workload() {
     }
 }
 
-/// Each of these requests is refused with an error before a server starts.
 #[test]
 fn what_cannot_be_asked_is_refused_before_a_server_starts() {
     let redis = "private:redis";

@@ -9,7 +9,7 @@ use url::{Host, Url};
 
 use crate::FleetError;
 
-/// ClickHouse's port for HTTP; the next constant is the port for HTTPS.
+/// ClickHouse's default ports.
 const HTTP_PORT: u16 = 8123;
 const HTTPS_PORT: u16 = 8443;
 /// The parameters that a PostgreSQL address may have after its `?`.
@@ -72,7 +72,7 @@ impl Destination {
     pub fn parse(text: &str) -> Result<Self, FleetError> {
         let place = match text {
             "-" => Place::Output,
-            "" => return Err(wrong("it is empty")),
+            "" => return Err(wrong("its URL is empty")),
             _ if text.starts_with("clickhouse:") => Place::ClickHouse(clickhouse(text)?),
             _ if text.contains("://") => Place::Postgres(postgres(text)?),
             // A mistyped address must not become the name of a folder, because the address could contain a password.
@@ -91,7 +91,6 @@ impl Destination {
         Ok(Self { place, shown })
     }
 
-    /// Whether the address contains a password.
     pub fn has_password(&self) -> bool {
         match &self.place {
             Place::ClickHouse(it) => it.password.is_some(),
@@ -112,8 +111,8 @@ impl Destination {
                  sslmode=verify-full checks the certificate too",
             ),
             Place::Postgres(it) if it.sealing == Sealing::None && !it.is_here() => Some(
-                "sslmode=disable: others on the network can read reports; looptax sends no password to a server \
-                 that does not ask for SCRAM",
+                "sslmode=disable: others on the network can read reports; looptax uses the password only if the server \
+                 asks for SCRAM",
             ),
             _ => None,
         }
@@ -127,7 +126,6 @@ impl fmt::Display for Destination {
 }
 
 impl PostgresAt {
-    /// Whether the destination is on this machine.
     pub(crate) fn is_here(&self) -> bool {
         self.address.socket.is_some() || is_here(self.address.host.as_deref().unwrap_or_default())
     }
@@ -138,7 +136,7 @@ fn clickhouse(text: &str) -> Result<ClickHouseAt, FleetError> {
     let host = match url.host() {
         Some(Host::Ipv6(address)) => format!("[{address}]"),
         Some(host) if !host.to_string().is_empty() => host.to_string(),
-        _ => return Err(wrong("it has no host")),
+        _ => return Err(wrong("the URL has no host")),
     };
     let query = Query::new(url.query().unwrap_or_default());
     let is_sealed = match query.value(&["secure"]).as_deref() {

@@ -35,8 +35,7 @@ impl Folder {
     fn write(&self, batch: &Batch) -> io::Result<()> {
         let name = format!("{}.jsonl", batch.report_id);
         let output = Output::find_or_make(&self.path.join(name))?;
-        // Removes the unfinished files of a run that was killed. A report that is sent again does not replace
-        // unfinished files.
+        // Removes the temporary files of a run that was killed; nothing else would replace or remove them.
         let _removed = output::sweep(output.folder());
         let begun = output.begin(Some(PRIVATE))?;
         begun.file().write_all(to_lines(batch).as_bytes())?;

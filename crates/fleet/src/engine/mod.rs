@@ -35,7 +35,7 @@ pub struct Collector {
     engine: Box<dyn Engine>,
 }
 
-/// Returns the statements that make all objects in an empty database, including the roles.
+/// Returns the statements that make all objects in an empty database; the statements for the roles are comments.
 ///
 /// # Errors
 /// [`FleetError::NoEngine`] if the destination stores files; [`FleetError::Destination`] for a cluster whose name

@@ -3,7 +3,7 @@
 use super::destination::is_identifier;
 use crate::FleetError;
 
-/// The current version of tables and views; migrations lead to later versions.
+/// The current version of the tables and views.
 pub(super) const VERSION: u32 = 1;
 
 #[derive(Debug, Clone, Default)]

@@ -10,21 +10,25 @@ use crate::text::{known, text};
 /// One row for each combination of client, server and transport.
 pub const FINDINGS: Table = Table {
     name: "findings",
-    doc: "The connections from one process to one server on the same machine over one transport. `looptax find` saw \
-        these connections.",
+    doc: "The connections that `looptax find` saw: each row is for one process, one server on the same machine, and \
+        one transport.",
     key: &["report_id", "n"],
     columns: &[
         Column { name: "report_id", kind: Kind::Text, doc: "The report that contains the finding." },
         Column { name: "host_id", kind: Kind::Text, doc: "The machine's number." },
         Column { name: "at", kind: Kind::Time, doc: "When looptax saw the connections, by the machine's own clock." },
         Column { name: "n", kind: Kind::Count, doc: "The finding's number within the report, from 0." },
-        Column { name: "server", kind: Kind::Word, doc: "Kind of the server: mariadb, postgres, redis." },
+        Column { name: "server", kind: Kind::Word, doc: "Kind of the server: mariadb, postgres, redis, …" },
         Column {
             name: "server_version",
             kind: Kind::Word,
             doc: "The server's version, if the server's program reports it.",
         },
-        Column { name: "server_home", kind: Kind::Word, doc: "The manager of the process: service, docker, or empty." },
+        Column {
+            name: "server_home",
+            kind: Kind::Word,
+            doc: "The manager of the server's process, such as service or docker; empty if there is none.",
+        },
         Column {
             name: "has_socket",
             kind: Kind::Flag,
@@ -36,10 +40,14 @@ pub const FINDINGS: Table = Table {
             kind: Kind::Text,
             doc: "The user that the client runs as; hashed with --anonymous.",
         },
-        Column { name: "client_home", kind: Kind::Word, doc: "The manager of the process: service, docker, or empty." },
-        Column { name: "way", kind: Kind::Word, doc: "unix, loopback, loopback6, own address or bridge." },
-        Column { name: "is_tcp", kind: Kind::Flag, doc: "Whether the transport pays for TCP." },
-        Column { name: "connections", kind: Kind::Count, doc: "Connections that are open." },
+        Column {
+            name: "client_home",
+            kind: Kind::Word,
+            doc: "The manager of the client's process, such as service or docker; empty if there is none.",
+        },
+        Column { name: "way", kind: Kind::Word, doc: "Transport: unix, loopback, loopback6, own address or bridge." },
+        Column { name: "is_tcp", kind: Kind::Flag, doc: "Whether the transport is TCP." },
+        Column { name: "connections", kind: Kind::Count, doc: "Number of open connections." },
         Column {
             name: "requests_per_s",
             kind: Kind::Number,
@@ -49,7 +57,8 @@ pub const FINDINGS: Table = Table {
         Column {
             name: "opened_per_s",
             kind: Kind::Number,
-            doc: "Connections opened per second, including closed connections; no value if the kernel did not count.",
+            doc: "Connections opened per second, including those that were closed again; no value if the kernel did \
+                not count.",
         },
         Column {
             name: "median_us",

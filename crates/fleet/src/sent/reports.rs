@@ -26,7 +26,11 @@ pub const REPORTS: Table = Table {
         Column { name: "arch", kind: Kind::Word, doc: "Machine architecture, as uname -m." },
         Column { name: "cpu_model", kind: Kind::Word, doc: "CPU model." },
         Column { name: "cpus", kind: Kind::Count, doc: "CPUs that looptax may use." },
-        Column { name: "virtualised", kind: Kind::Word, doc: "yes, no, or empty if the machine does not report it." },
+        Column {
+            name: "virtualised",
+            kind: Kind::Word,
+            doc: "Whether the machine is virtual: yes, no, or empty if it does not report this.",
+        },
         Column {
             name: "sees_all",
             kind: Kind::Flag,
@@ -38,14 +42,14 @@ pub const REPORTS: Table = Table {
             kind: Kind::Number,
             doc: "Seconds between the two snapshots that the rates come from.",
         },
-        Column { name: "servers", kind: Kind::Count, doc: "Servers that run." },
+        Column { name: "servers", kind: Kind::Count, doc: "Number of running servers." },
         Column { name: "findings", kind: Kind::Count, doc: "Number of findings in this report." },
         Column { name: "verdicts", kind: Kind::Count, doc: "Number of verdicts in this report." },
         Column {
             name: "left_out",
             kind: Kind::Count,
-            doc: "Number of findings left out because the report reached its limit; they are those with the fewest \
-                requests.",
+            doc: "Number of findings that the report leaves out because it reached its limit: the findings with the \
+                fewest requests.",
         },
     ],
 };

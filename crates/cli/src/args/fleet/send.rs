@@ -13,9 +13,9 @@ pub(crate) struct CollectorArgs {
     /// The collector: the URL of a ClickHouse or PostgreSQL database.
     ///
     /// `clickhouse://USER@HOST[:8123]/DATABASE[?secure=true]`, or `postgres://USER@HOST[:5432]/DATABASE[?sslmode=…]`.
-    /// The certificate and name of a collector on another machine are verified, unless sslmode disables this or
-    /// `secure` is missing. `fleet send` also accepts a folder, which gets one file per report (`./NAME` creates it),
-    /// and `-` for standard output.
+    /// looptax verifies the certificate and the name of a collector on another machine, unless `secure` is missing
+    /// (ClickHouse) or sslmode disables the verification (PostgreSQL). `fleet send` also accepts a folder, which gets
+    /// one file per report (`./NAME` creates the folder), and `-` for standard output.
     #[arg(value_name = "DESTINATION")]
     pub(crate) destination: String,
     /// File with the collector's password.
@@ -40,7 +40,7 @@ pub(crate) struct SendArgs {
     /// Send names of users, programs and the machine as keyed hashes.
     #[arg(long, requires = "key_file", conflicts_with = "from")]
     pub(crate) anonymous: bool,
-    /// Key file of --anonymous.
+    /// File with the key for the hashes of --anonymous.
     ///
     /// Use the same key on all machines, and do not store it on the collector.
     #[arg(long, value_name = "FILE", requires = "anonymous")]
@@ -58,15 +58,15 @@ pub(crate) struct SendArgs {
     pub(crate) records: RecordsWord,
     /// First wait a random time, at most this many seconds.
     ///
-    /// With this option not all machines report at the same time.
+    /// Machines with the same timer then report at different times.
     #[arg(long, default_value_t = 0, value_name = "SECONDS", value_parser = clap::value_parser!(u32).range(..=86_400))]
     pub(crate) jitter: u32,
     /// Do nothing while FILE exists.
     #[arg(long, default_value = STOP_FILE, value_name = "FILE")]
     pub(crate) stop_file: PathBuf,
-    /// Send reports that were made earlier instead.
+    /// Send the reports in this file or folder, which were made earlier.
     ///
-    /// The reports (JSON lines) are in a file, in the files of a folder, or on standard input (`-`). looptax does not
+    /// PLACE is a file, a folder of files, or `-` for standard input; the reports are JSON lines. looptax does not
     /// inspect this machine. A report that is sent twice counts once.
     #[arg(long, value_name = "PLACE")]
     pub(crate) from: Option<PathBuf>,

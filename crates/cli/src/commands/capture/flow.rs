@@ -31,7 +31,7 @@ pub(super) struct Flow {
     pub(super) is_old: bool,
     pub(super) n_packets: u64,
     watch: Watch,
-    /// The position in the stream at which the next piece is expected, for each direction: sent, received.
+    /// For each direction (sent, received): the position in the stream at which the next piece is expected.
     next: [u64; 2],
     n_of_client: u64,
 }

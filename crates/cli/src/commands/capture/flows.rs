@@ -58,10 +58,10 @@ pub(super) struct Written {
     pub(super) n_bytes: u64,
     pub(super) n_file_bytes: u64,
     pub(super) n_hidden: u64,
-    /// Bytes of connections that looptax did not know.
+    /// Bytes that were left out, because they may belong to a login or because looptax has forgotten their connection.
     pub(super) n_unknown: u64,
     pub(super) n_encrypted: u64,
-    /// Connections with logins that looptax cannot follow.
+    /// Connections that were left out, because looptax cannot follow their logins.
     pub(super) n_unfollowed: u64,
     pub(super) n_old: u64,
     /// Options for tshark, for servers that do not use the usual port of their protocol.
@@ -113,8 +113,8 @@ impl Flows {
         let key = key(connection);
         let other = self.ends.get(&key);
         // If both ends of a connection belong to chosen processes, looptax already records this connection at its other
-        // end. A new connection may reuse the TCP address of an old connection; in that case both connections have
-        // the same `side`.
+        // end. If `side` is the same, it is not the other end, but a new connection that reuses the TCP address of an
+        // old one.
         let is_other_end = other.is_some_and(|(cookie, side)| *cookie != connection.cookie && *side != connection.side);
         let mut kept = Kept { key: key.clone(), last_ns: connection.ns, flow: None };
         if !is_other_end {

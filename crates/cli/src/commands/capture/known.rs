@@ -5,8 +5,8 @@ use looptax_host::eyes::{Asked, Name};
 use looptax_host::kernel;
 use looptax_model::dsn::Protocol;
 
-/// Returns the protocol of the server to which a connection leads. If no known server listens at the address, returns
-/// the usual protocol of the port; but `None` if its messages could be mistaken for messages of another protocol.
+/// Returns the protocol of the server at the other end of a connection. If looptax sees no server at the address, it
+/// recognises only the usual ports of MySQL and PostgreSQL. `None` for MySQL's X Protocol and for unknown protocols.
 pub(super) fn protocol_at(asked: &Asked, servers: &[Server]) -> Option<Protocol> {
     // MySQL's X Protocol has its own port and its own socket on the same server.
     const MYSQL_X: u16 = 33_060;

@@ -41,7 +41,6 @@ const REST: Duration = Duration::from_secs(2);
 /// A hint names at most this many sockets.
 const MOST_SOCKETS: usize = 4;
 
-/// Runs `watch -w`.
 pub(crate) fn run(
     path: &Path,
     args: &CaptureArgs,

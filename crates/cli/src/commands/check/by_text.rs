@@ -14,7 +14,6 @@ use crate::args::CheckArgs;
 use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
-/// Runs `check --sarif`.
 pub(super) fn run(named: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let root = root(named)?;
     let url = uri(Url::from_directory_path(&root), &root)?;

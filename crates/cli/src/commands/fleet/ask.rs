@@ -13,7 +13,6 @@ use crate::failure::Exit;
 use crate::outputs::{self, Outputs};
 use crate::terminal::Terminal;
 
-/// Runs `fleet report`.
 pub(super) fn report(args: &FleetReportArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.ask.json.path())?.writes("--html", args.html.as_deref())?;
     let is_kept = args.html.is_some() || args.ask.json.is_printed() || args.ask.json.path().is_some();
@@ -27,27 +26,23 @@ pub(super) fn report(args: &FleetReportArgs, terminal: Terminal) -> Result<Exit,
     Ok(Exit::Done)
 }
 
-/// Runs `fleet programs`.
 pub(super) fn programs(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let fleet = list(args, terminal)?;
     show(&fleet.pairs, &args.ask, || words::fleet_pairs(&fleet, terminal.style()))
 }
 
-/// Runs `fleet changes`.
 pub(super) fn changes(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let fleet = list(args, terminal)?;
     let both = FleetMovers { movers: fleet.movers.clone(), fell_back: fleet.fell_back.clone() };
     show(&both, &args.ask, || words::fleet_movers(&fleet, terminal.style()))
 }
 
-/// Runs `fleet hosts`.
 pub(super) fn hosts(args: &FleetListArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let answers = answers(&args.ask, terminal)?;
     let hosts = looptax_fleet::hosts(&answers, args.limit as usize);
     show(&hosts, &args.ask, || words::fleet_hosts(&hosts, terminal.style()))
 }
 
-/// Runs `fleet host`.
 pub(super) fn host(name: &str, args: &AskArgs, terminal: Terminal) -> Result<Exit, Failure> {
     let machines = looptax_fleet::machines(&mut opened(args, terminal)?, name)?;
     if machines.is_empty() {

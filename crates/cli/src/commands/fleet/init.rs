@@ -15,7 +15,6 @@ use crate::terminal::{self, Terminal};
 /// Time limit for a statement.
 const LIMIT: Duration = Duration::from_secs(3600);
 
-/// Runs `fleet init`.
 pub(super) fn run(args: &InitArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.json.path())?;
     let (destination, mut access) = place::collector(&args.collector)?;

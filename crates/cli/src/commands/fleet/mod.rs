@@ -11,7 +11,6 @@ use crate::args::{FleetArgs, FleetCommand};
 use crate::failure::Exit;
 use crate::terminal::Terminal;
 
-/// Runs `fleet`.
 pub(crate) fn run(args: &FleetArgs, terminal: Terminal) -> Result<Exit, Failure> {
     match &args.command {
         FleetCommand::Send(args) => send::run(args, terminal),

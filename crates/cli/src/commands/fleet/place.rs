@@ -24,7 +24,7 @@ pub(crate) fn collector(args: &CollectorArgs) -> Result<(Destination, Access), F
     let password = match &args.password_file {
         Some(_) if destination.has_password() => {
             return Err(Failure::usage(
-                "the URL contains a password, and --password-file contains another one",
+                "the URL contains a password, and --password-file gives another password",
                 "pass the password in only one of the two places",
             ));
         }

@@ -27,7 +27,7 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
             "Programs that pay for TCP",
             "Lists the database, cache and web servers of this machine with their sockets. Shows which local programs \
              are connected to these servers over TCP or over a Unix socket, the rates of these connections, and what \
-             TCP costs the programs. Takes two snapshots within a second; sends nothing to any server. As root it sees \
+             TCP costs the programs. Takes two snapshots, a second apart; sends nothing to any server. As root it sees \
              the processes of all users.",
         ),
         tool::<Check, Listed<Checked>>(
@@ -59,7 +59,7 @@ pub(super) static TOOLS: LazyLock<[Tool; 7]> = LazyLock::new(|| {
         tool::<DiffOf, Differences>(
             "diff",
             "Two runs compared",
-            "Compares two saved runs, or two snapshots that a person has saved with `looptax watch --save`.",
+            "Compares two saved runs, or two counts of requests that a person has saved with `looptax watch --save`.",
         ),
         tool::<Compare, Record>(
             "compare",
@@ -102,8 +102,8 @@ impl Tool {
         let (mut input, mut output) = ((self.input)(), (self.output)());
         simplify(&mut input, true);
         simplify(&mut output, false);
-        // Protocol versions before 2026-07-28 require this field of the schema itself, even if each alternative in the
-        // schema also has the field.
+        // Protocol versions before 2026-07-28 require `type` at the top of the schema, even if each alternative in the
+        // schema has a `type` too.
         output["type"] = "object".into();
         json!({
             "name": self.name,
@@ -139,9 +139,9 @@ fn tool<A: Arguments, R: JsonSchema>(name: &'static str, title: &'static str, de
     Tool { name, title, description, input: schema_of::<A>, output: schema_of::<R>, call }
 }
 
-/// Removes parts of a schema that cause trouble in clients. The protocol's inspector warns about each format that is
-/// specific to Rust, and sends a number as text if null is also allowed. Clients leave arguments out instead of sending
-/// null.
+/// Removes parts of a schema that cause trouble in clients: formats that are specific to Rust, about which the
+/// protocol's inspector warns, and null as a type. If null is allowed, the inspector sends a number as text; clients
+/// leave arguments out instead of sending null.
 fn simplify(schema: &mut Value, without_null: bool) {
     match schema {
         Value::Object(fields) => {
@@ -175,7 +175,6 @@ fn check_strings(value: &Value) -> Result<(), String> {
     }
 }
 
-/// The arguments of a tool.
 trait Arguments: DeserializeOwned + JsonSchema {
     /// Returns the command that the tool runs with these arguments.
     fn call(self) -> Result<Call, String>;
@@ -258,13 +257,13 @@ struct Check {
     target: Option<String>,
     /// Name of the application that reads the file, if the file does not show it.
     application: Option<String>,
-    /// The client's process, whose user and view of the folders apply, if `target` is a URL or a file.
+    /// The client's process, if `target` is a URL or a file. The check uses the user and the mounts of this process.
     pid: Option<u32>,
-    /// The client's user, if no process is given, such as www-data.
+    /// The client's user, such as www-data, if `pid` is not given.
     user: Option<String>,
-    /// The server's socket or its folder, if it is not the one that looptax finds.
+    /// The server's socket, or the socket's folder. Default: the socket that looptax finds.
     socket: Option<String>,
-    /// How many connections the client opens together.
+    /// How many connections the client opens at once when it starts.
     #[schemars(range(min = 1, max = 1_000_000))]
     connections: Option<u32>,
 }
@@ -286,10 +285,10 @@ impl Arguments for Check {
 struct Dsn {
     /// The connection as it is now, without its password: `mysql://user@127.0.0.1:3306/db`.
     address: String,
-    /// Drivers, frameworks, applications or languages (mysqli, django, php). All, if none is given.
+    /// Drivers, frameworks, applications or languages (mysqli, django, php). Default: all.
     #[serde(default, rename = "for")]
     wanted: Vec<String>,
-    /// The server's socket or its folder, if it is not the one that looptax finds.
+    /// The server's socket, or the socket's folder. Default: the socket that looptax finds.
     socket: Option<String>,
 }
 
@@ -329,7 +328,7 @@ impl Arguments for Watch {
 #[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct Show {
-    /// One run: its name, its label, `last`, or a record's file. Without it looptax lists the runs.
+    /// One run: its name, its label, `last`, or a record's file. Default: list the runs.
     run: Option<String>,
     /// List at most this many runs. Default: 20.
     #[schemars(range(min = 1, max = 1000))]
@@ -369,7 +368,7 @@ struct Compare {
     /// private:ferretdb, private:pgbouncer, private:pgpool, private:php-fpm, private:http, or echo (no database).
     #[schemars(regex(pattern = r"^(private:[a-z-]+|echo)$"))]
     target: String,
-    /// Numbers of connections, with one comparison for each. Default: 1.
+    /// Numbers of connections; each number is a separate comparison. Default: 1.
     #[serde(default)]
     #[schemars(length(max = 4), inner(range(min = 1, max = 256)))]
     connections: Vec<u32>,
@@ -378,7 +377,7 @@ struct Compare {
     arms: Vec<String>,
     /// The requests: point-select, read-write, tpcb, get, set, ping, ... Default: the usual workload of the server.
     workload: Option<String>,
-    /// Time limit in seconds; the result is what was measured by then. Default: 120.
+    /// Time limit in seconds; the result has what was measured until then. Default: 120.
     #[schemars(range(min = 10, max = 600))]
     seconds: Option<u32>,
 }
@@ -398,7 +397,7 @@ impl Arguments for Compare {
         self.arms.iter().chain(&self.workload).try_for_each(|it| check_word(it))?;
         // A script is a file, and a storm opens as many connections as the machine allows, so both are refused.
         if self.workload.iter().any(|it| it.starts_with("script") || it == "storm") {
-            return Err("`workload` has to be a built-in one, and not a storm".to_owned());
+            return Err("`workload` has to be a built-in workload other than storm".to_owned());
         }
         let seconds = self.seconds.unwrap_or(120);
         check_range("seconds", seconds, 10..=600)?;

@@ -79,8 +79,8 @@ pub(super) fn undo(id: &str, args: &SwitchArgs, terminal: Terminal) -> Result<Ex
     Ok(if is_unread { Exit::No } else { Exit::Done })
 }
 
-/// With `--yes`, refuses an undo that would affect only the server or only its application: if only one of these two
-/// programs read its old file, their connection would be cut.
+/// With `--yes`, refuses an undo that does not both restart the server and reload the application: the restarted server
+/// gives up its socket, and an application that was not reloaded would still use the socket.
 fn refuse_half_undo(switch: &Switch, args: &SwitchArgs) -> Result<(), Failure> {
     let Some(of) = switch.server().filter(|it| args.yes && !it.had_socket) else {
         return Ok(());
@@ -196,8 +196,8 @@ fn reload_of(switch: &Switch) -> Option<String> {
     commands.next()
 }
 
-/// The earlier switch ran a command that made the application read its files. Asks the user whether to run this command
-/// again; returns the command if the user agrees.
+/// Returns the command with which the switch made the application read its files, if the user agrees to run this
+/// command again.
 fn earlier_reload(switch: &Switch, args: &SwitchArgs) -> Option<String> {
     let command = reload_of(switch)?;
     if args.yes || !is_of_application(switch) {
@@ -265,8 +265,8 @@ pub(super) fn offer(doing: Doing<'_>) -> Result<(), Failure> {
         };
         let words = format!("note: {id} ({}) was interrupted: {how}\n", switch.title);
         doing.terminal.words_for(true, &words);
-        // A switch of a web server has to reload two programs, and a fix needs the server, so both kinds of switch can
-        // only be undone with `--undo`.
+        // Only `--undo` reloads the two programs of a web server's switch, logs in to the server of a fix, and asks
+        // before it restarts a server.
         let is_by_undo = !is_of_application(&switch) || switch.server().is_some();
         if is_by_undo || doing.args.yes || doing.args.dry_run || !terminal::can_ask() {
             continue;

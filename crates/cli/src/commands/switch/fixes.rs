@@ -32,8 +32,7 @@ pub(super) fn admin(args: &SwitchArgs) -> Result<Option<Address>, Failure> {
     Ok(Some(address))
 }
 
-/// Makes the fixes that are possible, and returns the names of the switches that made them. With `--dry-run` it only
-/// prints the fixes.
+/// Makes the fixes that are possible, and returns the ids of their switches. With `--dry-run` it only prints the fixes.
 ///
 /// # Errors
 /// If a fix fails. In this case the part of the fix that was already done is undone.
@@ -68,8 +67,7 @@ pub(super) fn mend(doing: Doing<'_>, plan: &Plan, survey: &Survey) -> Result<Vec
     Ok(prepared)
 }
 
-/// Fails if the application is not known. looptax would then not write the application's file, so it makes no fix for
-/// this application.
+/// Fails if the application is not known: looptax would not write the application's file, so the fix would be useless.
 fn refuse_unnamed(planned: &Planned, args: &SwitchArgs) -> Result<(), Failure> {
     let Some(titles) = planned.found.may_be(args.application.as_deref()) else {
         return Ok(());
@@ -98,7 +96,7 @@ fn mend_account(
     text += &lines("undo", &fix.undo());
     text += &lines("by hand", fix.by_hand());
     doing.show(&cleaned(&text, doing.terminal.style()))?;
-    if fix.statements().is_empty() || !agrees(doing, "Run them?") {
+    if fix.statements().is_empty() || !agrees(doing, "Run these statements?") {
         return Ok(None);
     }
     let user = client.user.as_deref().unwrap_or_default();
@@ -116,7 +114,7 @@ fn mend_rules(doing: Doing<'_>, wish: HbaWish<'_>) -> Result<Option<String>, Fai
     let text =
         format!("{path}, {place}:\n  + {}\n  then     the server reloads the file, without a restart\n", fix.line);
     doing.show(&cleaned(&text, doing.terminal.style()))?;
-    if !agrees(doing, "Write it?") {
+    if !agrees(doing, "Write this line?") {
         return Ok(None);
     }
     let title = format!("{path}: {}", fix.line);

@@ -13,11 +13,10 @@ use crate::args::SwitchArgs;
 use crate::failure::Exit;
 use crate::terminal::{self, Terminal};
 
-/// The kinds of server behind web servers; such a server has no list of sessions that could prove a move.
+/// The kinds of server behind web servers. These servers have no list of sessions that could prove a move.
 const BEHIND: [&str; 3] = ["php-fpm", "http", "uwsgi"];
 
-/// Adds the words of a reload. If the same command (before the first colon) is listed already, only what its colon
-/// introduces is added.
+/// Adds a reload in the form `COMMAND: EFFECT`. If the command is listed already, only the effect is added to it.
 fn add_reload(all: &mut Vec<String>, words: String) {
     let (command, effect) = words.split_once(": ").unwrap_or((&words, ""));
     let is_same = |it: &&mut String| it.split_once(": ").is_some_and(|it| it.0 == command);
@@ -100,8 +99,8 @@ pub(super) fn refuse_unwritable(switched: &Switched) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Prints a hint about the file of a web server. No list of sessions can prove that a web server's connections moved,
-/// so looptax changes this file together with the file of the upstream.
+/// Prints a hint if the file belongs to a web server: looptax changes it only together with the file of the upstream,
+/// because no list of sessions can prove that a web server's connections moved.
 pub(super) fn hint_at_pair(doing: Doing<'_>, switched: &Switched, file: &Path) {
     let is_behind = |it: &SwitchConnection| it.fate != SwitchFate::IsThere && BEHIND.contains(&&*it.check.product);
     if doing.args.other.is_none() && !doing.args.containers && switched.connections.iter().any(is_behind) {

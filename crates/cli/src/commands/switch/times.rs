@@ -15,8 +15,8 @@ use looptax_switch::diagnose::find::watched::Beside;
 use super::doing::Doing;
 use crate::watching::Watch;
 
-/// Counts requests while the switch is planned. If the application is idle during this time, the switch need not wait
-/// for requests.
+/// Counts requests from the planning of the switch on. If the application sends no request during the planning, looptax
+/// does not time its requests.
 pub(super) struct Times {
     watch: Watch,
     time: Duration,
@@ -78,8 +78,8 @@ impl Times {
             |it: &WatchedChange| moves(it.before.way, &it.before.address, switched) && it.after.way == Way::Unix;
         let mut clients: BTreeSet<u32> = BTreeSet::new();
         let mut kept = vec![false; diff.hops.len()];
-        // A web page is ready only when the application has sent its requests and got the answers. So hops that lead to
-        // the application are kept too.
+        // Requests to the application are kept too: the application answers a request only when it has the answers of
+        // the moved connections.
         loop {
             let n_before = clients.len();
             for (hop, kept) in diff.hops.iter().zip(&mut kept) {

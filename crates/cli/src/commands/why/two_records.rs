@@ -51,8 +51,8 @@ pub(crate) fn run(args: &WhyArgs, terminal: Terminal) -> Result<Option<Exit>, Fa
     Ok(Some(Exit::Done))
 }
 
-/// Whether a word means a record: a file, a name with the file extension of a record, or a run in the history. The
-/// record need not exist. A word that names a server does not mean a record.
+/// Whether a word names a record and not a server: a record's file, a name that ends in `.json` (even if there is no
+/// such file), or a run in the history.
 fn is_record(word: &str) -> bool {
     let is_server = is_address(word) || target::parse(word).is_ok();
     let ends_as_one = Path::new(word).extension().is_some_and(|it| it == "json");

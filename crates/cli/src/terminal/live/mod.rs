@@ -26,8 +26,7 @@ pub(crate) struct Live {
     style: Style,
     screen: ratatui::Terminal<CrosstermBackend<Stderr>>,
     stop: Arc<AtomicBool>,
-    /// Whether a comparison has begun. When the view opens, it already shows the first comparison, so only later
-    /// comparisons move the view to the next comparison.
+    /// Whether a comparison has begun. The view opens with the first comparison; each later comparison moves it on.
     has_begun: bool,
     /// This field is declared before `_taken`, so that the thread that waits for keys ends before the terminal is
     /// restored.

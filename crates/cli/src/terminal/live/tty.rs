@@ -1,9 +1,9 @@
 //! The terminal while the live view uses it. The view uses the alternate screen, and reads keys without Enter and
 //! without echo.
 //!
-//! The earlier settings of the terminal are kept for the whole process. So the settings can be restored at the end of
-//! the view, in a panic, and by a signal that ends the process immediately. Ctrl-C still sends a signal. Ctrl-Z would
-//! return to the shell with looptax's screen still open, so Ctrl-Z is switched off during the view.
+//! The earlier settings of the terminal are in a static variable, so that they can be restored at the end of the view,
+//! in a panic, and by a signal that ends the process immediately. Ctrl-C still sends a signal. Ctrl-Z is switched off
+//! during the view, because it would return to the shell with looptax's screen still open.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,4 +1,4 @@
-//! A right that a Redis user has or lacks is reported, and not mistaken for another problem.
+//! The rights of a Redis user: a right that is missing is reported, and not mistaken for another problem.
 
 use std::io::Read;
 use std::process::{Command, Stdio};

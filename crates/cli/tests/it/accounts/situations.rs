@@ -197,7 +197,7 @@ fn r20_users_of_redis_are_measured_or_told_why_not() {
         server.redis(&words);
     }
     server.redis(&["ACL", "SETUSER", "off", "off", ">pw"]);
-    // A user that lacks the right to run a command that looptax needs is reported.
+    // looptax needs some commands: a user without the right to run one of them is reported.
     let [at, socket] = [server.it.tcp.to_string(), server.socket()];
     let url = |login: &str| format!("redis://{login}{at}?socket={socket}");
     check_all(
@@ -241,7 +241,6 @@ fn let_in(server: &Server, user: &str) -> [[bool; 2]; 2] {
     })
 }
 
-/// Random accounts: what `compare` reports is compared with real logins.
 #[test]
 fn r20_accounts_at_random_get_what_a_login_of_their_own_finds() {
     for kind in [Kind::Mariadb, Kind::Mysql] {

@@ -156,7 +156,6 @@ fn r20_postgres_with_hostssl_alone_is_measured_and_checked_over_tls() {
     run.expect_code(0);
 }
 
-/// If the account requires TLS, `run` leaves its connections on TCP.
 #[test]
 fn r20_run_leaves_a_login_on_tcp_that_the_server_takes_over_tls_alone() {
     let Some(server) = with_accounts(Kind::Mariadb) else {

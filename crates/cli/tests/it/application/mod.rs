@@ -53,7 +53,8 @@ pub(crate) type Ask = Box<dyn Fn(Question) -> Result<String, String> + Send + Sy
 
 /// A running application, and the arguments of `looptax switch` for it.
 pub(crate) struct Application {
-    // Fields are dropped in this order, which is the order in which things have to end.
+    // The fields are dropped in this order: first the application's processes have to end, then the server, and then
+    // the application's folder is removed.
     _processes: Vec<Group>,
     pub(crate) server: Server,
     pub(crate) place: Place,

@@ -20,7 +20,7 @@ use super::{check, number, open_up, report, steps, told};
 use crate::fixture::{Server, is_root, is_there};
 
 const PAIRS: usize = 24;
-/// Databases whose names are the patterns of some grants, for a server on which a pattern counts as a name.
+/// Databases with names that are patterns in some grants, for servers that read such a pattern as a plain name.
 const PLAIN: [&str; 3] = ["`%`", "`shop%`", "`sh\\_p`"];
 /// Most checks of one pair: the first check, and one after each round of advice.
 const MOST_CHECKS: usize = 4;

@@ -320,8 +320,8 @@ fn r20_what_check_says_of_each_account_is_what_connecting_finds() {
     let is_wrong = |said: i32, is_true: bool| said == 0 && !is_true || said == 1 && is_true;
     let wrong = rows.iter().filter(|it| is_wrong(it.to_root, it.is_true) || is_wrong(it.to_user, it.is_true));
     assert_eq!(wrong.count(), 0, "{text}");
-    // For root only the situation in which the answer depends on the driver stays open; other users also cannot know
-    // which of two servers a socket belongs to.
+    // For root, `check` leaves only one situation open: the one in which the answer depends on the driver. Other users
+    // get more open answers, because they cannot find out to which of two servers a socket belongs.
     let of_driver = "TLS demanded over both transports";
     let mut others = rows.iter().filter(|it| it.name != of_driver);
     assert!(others.all(|it| it.to_root < 2), "{text}");

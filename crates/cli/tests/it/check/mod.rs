@@ -129,7 +129,7 @@ fn another_server_behind_the_socket_is_told() {
     let (Some(one), Some(two)) = (Server::start(Kind::Redis), Server::start(Kind::Redis)) else {
         return;
     };
-    // At first the second server has another password. If both have the same password, looptax asks for no other one.
+    // The second server gets the password of the first, so that looptax asks for only one password.
     two.redis(&["CONFIG", "SET", "requirepass", one.password()]);
     let run = check(&one, &url(&one), &["--socket", &two.socket()]);
     expect(&run, "same server", "fail", &["two servers"]);

@@ -139,8 +139,8 @@ fn r20_check_is_right_of_random_ways_to_a_socket_and_its_commands_end_it() {
                 break;
             }
             if commands.is_empty() {
-                // In this case only a change of the server's own settings helps: a command would last only until its
-                // restart.
+                // In this case only a change of the server's own settings helps: the effect of a command would last
+                // only until the server restarts.
                 assert!(text.contains("configure the server to make"), "{shown}\n{text}");
                 break;
             }

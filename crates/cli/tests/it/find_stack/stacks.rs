@@ -143,7 +143,6 @@ fn uwsgi_is_known_with_its_workers() {
     expect_chains(&place.scratch, front.pid(), &[&expected]);
 }
 
-/// A listening process without a known name counts as a server only once a web server sends it a request.
 #[test]
 fn an_application_without_a_name_counts_when_a_web_server_asks_it() {
     if !are_there(&["nginx", "python3"]) {

@@ -13,7 +13,8 @@ use super::made::Made;
 use crate::fixture::Server;
 
 const N_HOSTS: u32 = 500;
-/// Reports of each machine, a month apart: the more partitions there are, the less the planner knows.
+/// Number of reports of each machine, a month apart, so that there are many partitions, about which the planner knows
+/// little.
 const N_LOOKS: u32 = 12;
 const MONTH: u32 = 30 * 24;
 /// Most rows that the steps of a plan may read, per row that was sent. The views need at most 1.9; a join that ran

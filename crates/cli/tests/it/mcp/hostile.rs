@@ -134,7 +134,6 @@ fn broken(idx: usize, dice: &mut Dice, messages: &[Value], values: &[Value]) -> 
     line
 }
 
-/// Returns the number of children of a process.
 fn n_children(pid: u32) -> usize {
     let threads = std::fs::read_dir(format!("/proc/{pid}/task")).unwrap();
     let children = threads.map(|it| std::fs::read_to_string(it.unwrap().path().join("children")).unwrap_or_default());

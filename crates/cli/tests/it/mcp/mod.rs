@@ -130,7 +130,6 @@ impl Drop for Mcp {
     }
 }
 
-/// Returns the text of a result.
 fn text(result: &Value) -> &str {
     result["content"][0]["text"].as_str().unwrap()
 }

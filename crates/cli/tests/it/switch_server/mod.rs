@@ -89,7 +89,7 @@ impl Scene {
         command
     }
 
-    /// Returns the same command as a line for a shell.
+    /// Returns the command of `script` as a line for a shell, with `what` as its last argument.
     fn line(&self, what: &str) -> String {
         let folder = self.folder();
         format!("{0}/scene.sh {0} {1} {2} {what}", folder.display(), self.kind, self.port)

@@ -200,8 +200,8 @@ fn a_second_ctrl_c_does_not_end_the_way_back() {
     let Some(scene) = Scene::new("redis") else { return };
     let [restart, _, _] = scene.anew();
     let [begun, back, go] = ["begun", "back", "go"].map(|name| scene.folder().join(name));
-    // The first time the command makes a file, since the proof has begun; the second time, when looptax puts everything
-    // back, it waits for another file.
+    // At its first run, when the proof begins, the command makes a file. At its second run, when looptax puts
+    // everything back, it makes another file and waits for a third.
     let reload = format!(
         "if [ ! -e {0} ]; then touch {0}; exit; fi; touch {1}; until [ -e {2} ]; do sleep 0.05; done; {3}",
         begun.display(),

@@ -36,8 +36,9 @@ impl Abilities {
         }
     }
 
-    /// Returns the settings of an insert. The insert is acknowledged only after its rows are written, even if the
-    /// server collects inserts. The rows may be from all months of a year.
+    /// Returns the settings of an insert. The server acknowledges the insert only after it has written the rows, even
+    /// if it collects inserts. The number of partitions is not limited, because the rows may be from all months of a
+    /// year.
     pub(super) fn insert_settings(self) -> &'static [(&'static str, &'static str)] {
         if self.has_async_insert {
             &[("async_insert", "1"), ("wait_for_async_insert", "1"), ("max_partitions_per_insert_block", "0")]
@@ -53,22 +54,23 @@ impl Abilities {
             lacks.push(match keep_days {
                 Some(days) => {
                     format!(
-                        "the engine does not delete old rows (no TTL): drop partitions older than {days} days, by month"
+                        "this version does not delete old rows (no TTL): drop each month's partition {days} days after \
+                         the month"
                     )
                 }
-                None => "the engine does not delete old rows (no TTL): drop partitions by month".to_owned(),
+                None => "this version does not delete old rows (no TTL): drop old months' partitions".to_owned(),
             });
         }
         if !self.has_checks {
             lacks.push(
-                "the engine does not check the length of texts (no constraints): looptax cuts long texts before it \
+                "this version does not check the length of texts (no constraints): looptax cuts long texts before it \
                     sends them"
                     .to_owned(),
             );
         }
         if !self.has_async_insert {
             lacks.push(
-                "the engine does not batch small inserts (no async_insert): if thousands of machines report, let \
+                "this version does not batch small inserts (no async_insert): if thousands of machines report, let \
                  them report at random times (--jitter)"
                     .to_owned(),
             );

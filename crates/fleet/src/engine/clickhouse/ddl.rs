@@ -23,7 +23,7 @@ pub(super) struct Site<'a> {
 }
 
 impl Site<'_> {
-    /// Returns the clause that follows a name in a statement that makes an object.
+    /// Returns ` ON CLUSTER …`, which follows the name in a statement that makes an object; empty without a cluster.
     fn on(&self) -> String {
         self.cluster.map(|it| format!(" ON CLUSTER {it}")).unwrap_or_default()
     }
@@ -117,8 +117,8 @@ impl Site<'_> {
     }
 }
 
-/// Returns the time at which a row is deleted. It is counted from the arrival, because a machine's own clock may be
-/// wrong by days.
+/// Returns the time at which a row is deleted. The days are counted from the row's arrival, because a machine's own
+/// clock may be wrong by days.
 fn ttl(days: u32) -> String {
     format!("received + toIntervalDay({days})")
 }
@@ -176,7 +176,8 @@ fn roles(database: &str) -> String {
     format!(
         "-- The account that sends reports may only insert; the account that reads them may only read.\n\
          -- CREATE USER looptax_writer IDENTIFIED WITH sha256_password BY '…';\n\
-         {}-- This limits what one address may send in a day; versions before 22 do not count bytes.\n\
+         {}-- The quota limits what one IP address may send in a day; ClickHouse before version 22 does not count \
+         bytes.\n\
          -- CREATE QUOTA looptax_writer KEYED BY ip_address FOR INTERVAL 1 day MAX query_inserts = 1000, \
          written_bytes = 1000000000 TO looptax_writer;\n\
          -- CREATE USER looptax_reader IDENTIFIED WITH sha256_password BY '…' SETTINGS readonly = 2;\n\

@@ -92,8 +92,8 @@ fn made(table: &Table, schema: &str) -> Vec<String> {
 }
 
 /// Whether a table has a partition for each month. The table of verdicts is not partitioned: there are few verdicts,
-/// and the same verdict may arrive with two reports. Its key therefore does not contain the report's time. If the table
-/// were partitioned by time, its key would have to contain the time.
+/// and the same verdict may arrive with two reports. The table's key therefore does not contain the report's time,
+/// which the key of a table partitioned by time must contain.
 pub(super) fn is_by_month(table: &Table) -> bool {
     table.name != "verdicts"
 }
@@ -121,7 +121,7 @@ fn checked(column: &Column) -> String {
     }
 }
 
-/// Returns all statements, including those that make the roles, except the statements for the months' partitions.
+/// Returns all statements, except those for the months' partitions; the statements for the roles are comments.
 pub(in super::super) fn script() -> String {
     const SCHEMA: &str = "public";
     let mut all = vec![format!(
@@ -153,8 +153,8 @@ fn roles() -> String {
         format!("-- GRANT INSERT ({}) ON public.{} TO looptax_writer;\n", columns.join(", "), it.name)
     });
     format!(
-        "-- Before version 15 every account may make tables and functions there, and others may take their names for \
-         the server's own.\n\
+        "-- Before PostgreSQL 15 every account may make tables and functions in the schema public. Other accounts may \
+         then use them by mistake in place of the server's own.\n\
          -- REVOKE CREATE ON SCHEMA public FROM PUBLIC;\n\
          -- The account that sends reports may only insert; the account that reads them may only read.\n\
          -- CREATE ROLE looptax_writer LOGIN PASSWORD '…';\n\

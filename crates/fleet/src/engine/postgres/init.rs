@@ -36,8 +36,8 @@ pub(super) fn run(engine: &mut Session, options: &InitOptions) -> Result<Collect
     let encoding = engine.column("SHOW server_encoding")?.concat();
     if encoding != "UTF8" {
         return Err(engine.strange(format!(
-            "the database has the encoding {encoding}, but names of programs need UTF8: CREATE DATABASE … ENCODING \
-             'UTF8' TEMPLATE template0"
+            "the database has the encoding {encoding}, but names of programs need UTF8: make another database with \
+             CREATE DATABASE … ENCODING 'UTF8' TEMPLATE template0"
         )));
     }
     let mut done = Vec::new();

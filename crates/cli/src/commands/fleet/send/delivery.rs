@@ -153,7 +153,7 @@ fn group(spool: &Spool, files: &mut impl Iterator<Item = PathBuf>) -> Result<(Ve
     Ok((paths, batches))
 }
 
-/// Sends a report to a destination that prints it; for such a destination no report waits in the spool.
+/// Sends a report to the destination `-`, which prints it. No report to this destination waits in the spool.
 pub(super) fn print(batch: &Batch, destination: &Destination, access: &Access) -> Result<Reported, Failure> {
     let batches = std::slice::from_ref(batch);
     open(destination, access)?.send(batches)?;

@@ -40,7 +40,7 @@ pub(super) fn run(args: &SendArgs, source: &Path, destination: &Destination, acc
     sending.flush()?;
     if sending.n_bad > MOST_TOLD {
         let more = sending.n_bad - MOST_TOLD;
-        sending.reported.notes.push(format!("{more} more left out"));
+        sending.reported.notes.push(format!("left out too: {more} more files or reports"));
     }
     let exit = if sending.n_bad == 0 { Exit::Done } else { Exit::No };
     Ok((sending.reported, exit))
@@ -133,8 +133,8 @@ fn broken_off(error: FleetError, reported: &Reported) -> Failure {
         0 => "run the same command again to send the reports".to_owned(),
         n => {
             format!(
-                "{n} reports arrived before this failure; run the same command again to send the others: each \
-                report counts only once"
+                "{n} reports arrived before this failure; run the same command again to send the other reports: \
+                each report counts only once"
             )
         }
     };

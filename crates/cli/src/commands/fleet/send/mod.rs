@@ -24,7 +24,6 @@ use crate::rights::keep_what_looking_needs;
 use crate::signals::{end_at_once, has_paused, stop_flag};
 use crate::terminal::{self, Terminal};
 
-/// Runs `fleet send`.
 pub(crate) fn run(args: &SendArgs, terminal: Terminal) -> Result<Exit, Failure> {
     Outputs::default().writes("--json", args.json.path())?;
     let (destination, access) = place::collector(&args.collector)?;

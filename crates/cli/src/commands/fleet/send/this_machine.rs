@@ -95,8 +95,8 @@ fn records(which: RecordsWord, spool: &Spool) -> Result<(Vec<Record>, Option<Has
     let is_wanted = |run: &&PastRun| !told.contains(&run.id);
     let (mut records, mut n_verdicts) = (Vec::new(), 0);
     for run in runs.iter().rev().filter(is_wanted) {
-        // A record that was never saved or whose file is missing is not reported. Nor is the record marked as already
-        // reported, because the file may come back.
+        // A record without a file is not reported, and does not count as reported either, because the file may come
+        // back.
         let path = run.path.as_deref().map(PathBuf::from);
         let Some(Judged { record, .. }) = path.and_then(|path| Judged::load(path).ok()) else {
             continue;
