@@ -192,7 +192,7 @@ COMMAND` explains them. `looptax help TOPIC` explains one of the topics measurin
 
 /// Exit codes, for the end of the help texts.
 pub(crate) const EXIT_CODES: &str = "Exit codes: 0 done, even if inconclusive; 1 the answer is no; 2 wrong usage or \
-    environment; 3 invalid measurement, or check, gate or doctor cannot decide; 130 interrupted.";
+    environment; 3 invalid measurement, or no answer from check, gate or doctor; 130 interrupted.";
 
 /// The commands, in the order of [`help::GROUPS`].
 #[derive(Debug, Subcommand)]
@@ -215,7 +215,7 @@ pub(crate) enum Command {
     /// List servers, their sockets, and the programs that pay for TCP.
     #[command(after_long_help = EXIT_CODES)]
     Find(FindArgs),
-    /// Count requests and their times by client, without a load.
+    /// Count and time the requests of each client, without adding load.
     #[command(after_long_help = EXIT_CODES)]
     Watch(WatchArgs),
     /// Check whether the switch to the socket would work.
@@ -433,7 +433,7 @@ pub(crate) struct CompareArgs {
     /// supports prepared statements only in session mode; with these versions the other modes need --protocol text.
     #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, default_value_t = PoolModeWord::Session, value_name = "MODE")]
     pub(crate) pool_mode: PoolModeWord,
-    /// Measure for a fixed time (10s) or number of epochs (20).
+    /// Measure for a fixed time, such as 10s, or number of epochs, such as 20.
     ///
     /// An epoch is a group of eight or more slices, on fresh connections. The result is judged once, at the end; the
     /// run does not stop early.
@@ -444,7 +444,7 @@ pub(crate) struct CompareArgs {
     /// Default if you pass no TARGET.
     #[arg(long, conflicts_with = "precise")]
     pub(crate) quick: bool,
-    /// Continue until the interval is narrow.
+    /// Measure until the 95 % interval of the tax is narrow.
     ///
     /// Also checks that the result does not depend on the length of a slice.
     #[arg(long)]
@@ -455,7 +455,7 @@ pub(crate) struct CompareArgs {
     /// the warm-up is always one epoch.
     #[arg(hide_short_help = true, long, value_name = "TIME")]
     pub(crate) warm_up: Option<String>,
-    /// Length of a slice in milliseconds (default: 50 or 250).
+    /// Length of a slice in ms (default: 50; with --rate or free placement 250).
     ///
     /// A slice is a short time in which exactly one arm runs. The default is 250 with free placement and with --rate,
     /// otherwise 50.

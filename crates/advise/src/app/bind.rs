@@ -115,8 +115,8 @@ pub(super) fn bound_of(app: &'static App, settings: &[Setting], source: &Source<
         .collect()
 }
 
-/// Returns the conditions that libpq requires because of other settings: settings in the same part of the file as
-/// `anchor`, and libpq's own variables (`PG…`).
+/// Returns the conditions that other settings set for a connection of libpq (such as `sslmode`, `channel_binding`):
+/// settings in the same part of the file as `anchor`, and libpq's own variables (`PG…`).
 fn conditions(app: &App, anchor: &Setting, all: &[Setting], source: &Source<'_>) -> Vec<Condition> {
     if app.kind.protocol() != Some(Protocol::Postgres) {
         return Vec::new();

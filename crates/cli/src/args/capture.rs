@@ -21,17 +21,17 @@ pub(crate) struct CaptureArgs {
     /// the connections with --pid, --server or --socket. looptax asks before it starts.
     #[arg(help_heading = "Bytes of chosen connections", short = 'w', long = "write", value_name = "FILE.pcapng", conflicts_with_all = ["once", "save", "all", "elsewhere", "json", "openmetrics"])]
     pub(crate) file: Option<PathBuf>,
-    /// Choose all connections of this process and its children.
+    /// Only connections of this process and its children.
     ///
     /// May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "PID", requires = "file")]
     pub(crate) pid: Vec<u32>,
-    /// Choose all TCP connections to this port or address of this machine.
+    /// Only TCP connections to this port or address of this machine.
     ///
     /// For example 3306, 127.0.0.1:5432 or `[::1]:6379`. May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "ADDRESS", requires = "file", value_parser = place)]
     pub(crate) server: Vec<ServerPlace>,
-    /// Choose all connections to the Unix socket at this path.
+    /// Only connections to the Unix socket at this path.
     ///
     /// May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "PATH", requires = "file")]

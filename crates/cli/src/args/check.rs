@@ -25,7 +25,7 @@ pub(crate) struct CheckArgs {
     /// folder, and the servers that it is connected to over TCP. To pass a file named 123, write `./123`.
     #[arg(value_name = "TARGET")]
     pub(crate) targets: Vec<PathBuf>,
-    /// Read only the files, contact no server, and print SARIF.
+    /// Print SARIF about the configuration files; contact no server.
     ///
     /// SARIF 2.1.0 is a JSON format for the findings of code checkers. looptax starts no program. The proposed changes
     /// use the path of --socket, or by default the usual path of the server's socket.

@@ -48,7 +48,7 @@ pub(crate) struct MovingArgs {
     pub(crate) no_login: bool,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// Leave a server on TCP if it needs a login and the account is unknown.
+    /// Leave a server on TCP if it needs a login and looptax does not know the account.
     ///
     /// The account is known if it is in --login or in the command's arguments or environment. For MariaDB, and for
     /// MySQL before version 8, only a login can show whether the socket leads to the same account.

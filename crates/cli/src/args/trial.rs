@@ -99,7 +99,7 @@ pub(crate) struct TrialArgs {
     /// Which servers' connections are moved.
     #[command(flatten)]
     pub(crate) moving: MovingArgs,
-    /// Measure for a fixed time (60s) or number of epochs (20).
+    /// Measure for a fixed time, such as 60s, or number of epochs, such as 20.
     ///
     /// The result is judged once, at the end; the trial does not stop early.
     #[arg(long, value_name = "T", conflicts_with_all = ["quick", "precise"])]
@@ -107,7 +107,7 @@ pub(crate) struct TrialArgs {
     /// At most 40 epochs.
     #[arg(long, conflicts_with = "precise")]
     pub(crate) quick: bool,
-    /// Continue until the interval is narrow.
+    /// Measure until the 95 % interval of the tax is narrow.
     #[arg(long)]
     pub(crate) precise: bool,
     /// Repeat the order of an earlier trial.

@@ -107,8 +107,8 @@ fn of_machine(args: &CheckArgs, terminal: Terminal) -> Result<Exit, Failure> {
     several(all, args, text, "looptax sees no program that is connected over TCP to a known server\n")
 }
 
-/// Returns one process for each program and account with a connection to a server over TCP. Workers with the same
-/// parent count once.
+/// Returns one process for each program and account with a connection to a server over TCP. Workers that
+/// share a parent are counted once.
 fn clients_over_tcp(survey: &Survey) -> Vec<&Process> {
     let mut found: BTreeMap<(usize, u32, u32, String), &Process> = BTreeMap::new();
     for client in survey.clients.iter().filter(|it| it.peer.way.is_tcp()) {

@@ -43,7 +43,7 @@ pub struct Fleet {
     pub not_measured: FleetList<FleetUnmeasured>,
     /// Pairs of a client's program and a kind of server, over all machines, sorted by loss, the largest first.
     pub pairs: FleetList<FleetPair>,
-    /// Clients on single machines, sorted by the CPU time that a move to the socket saves, the largest first.
+    /// One row for each client on each machine, sorted by the CPU time that a move to the socket saves, the largest first.
     pub first: FleetList<FleetMove>,
     /// How much CPU time TCP adds to a request, for machines grouped by each condition.
     pub effects: Vec<FleetEffects>,

@@ -155,7 +155,7 @@ impl Epoch {
             .collect()
     }
 
-    /// Returns the balanced groups of this epoch: octets, or one group of four whole runs.
+    /// Returns the balanced groups of this epoch: groups of eight slices, or one group of four runs of a command.
     pub(crate) fn groups(&self) -> Option<std::slice::Chunks<'_, Slice>> {
         let size = if self.slices.len() == 4 { 4 } else { 8 };
         let is_whole = !self.slices.is_empty() && self.slices.len().is_multiple_of(size);

@@ -37,7 +37,7 @@ pub(super) fn write(record: &Record, out: &mut Markup) {
         out.element("p", &[], &format!("{words} {FIGURES}"));
     }
     schedule(record, out);
-    out.folded("The target of each arm, and its proof", |out| {
+    out.folded("The target of each arm, and how looptax proved that its connections led there", |out| {
         proofs(record, out);
     });
     out.folded("Checks of the data", |out| {

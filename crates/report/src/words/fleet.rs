@@ -213,7 +213,7 @@ fn unlike(fleet: &Fleet, text: Text) -> Section {
     let lines = if rows.is_empty() {
         Vec::new()
     } else {
-        vec!["on average, at most one in twenty machines is on this list by chance".to_owned()]
+        vec!["of the machines on this list, on average at most one in twenty is here by chance".to_owned()]
     };
     Section {
         title: "Measured differently from their kind".to_owned(),

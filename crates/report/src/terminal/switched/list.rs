@@ -38,7 +38,7 @@ fn switch(listed: &ListedSwitch, style: Style) -> String {
             FileHolds::New => "as it was written",
             FileHolds::Other => "changed since the switch",
             FileHolds::Nothing => "missing or not readable",
-            FileHolds::Foreign => "not the written file: a link, or another user's file",
+            FileHolds::Foreign => "no longer the file that looptax wrote: now a link, or another user's file",
         };
         text += &wrapped(&format!("  {}: {holds}\n", file.path), style);
     }

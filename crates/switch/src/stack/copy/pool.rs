@@ -30,7 +30,7 @@ const FEW: u32 = 2;
 
 /// The facts from which the text of the copy is made.
 pub(super) struct Wanted<'a> {
-    /// The address of the first of the two pools; `None` if there is only a pool on the socket.
+    /// The address of the pool that listens on TCP; `None` if the copy has only a pool on the socket.
     pub(super) pool: Option<SocketAddr>,
     pub(super) socket: &'a Path,
     /// The user that connects to the socket; `None` if this is the pool's own user.
