@@ -309,8 +309,8 @@ pub(crate) struct CompareArgs {
     pub(crate) baseline: Option<String>,
     /// Measure and rank what would help, such as no TLS or pipelining.
     ///
-    /// For programs that use the transport of --baseline today (default: tcp). The remedies are the socket, no TLS, the
-    /// host's network, several requests at once, connections that stay open, and placement; each is measured for this
+    /// For programs that use the transport of --baseline today (default: tcp). The remedies are the socket, no TLS,
+    /// host network for containers, pipelining, connections that stay open, and placement; each is measured for this
     /// workload. Default: 16 connections, and --quick unless --precise or --fixed is given.
     #[arg(long, conflicts_with_all = ["rate", "rate_sweep", "think", "reconnect_every", "sweep", "exec", "exec_unix"])]
     pub(crate) remedies: bool,
@@ -433,7 +433,7 @@ pub(crate) struct CompareArgs {
     /// supports prepared statements only in session mode; with these versions the other modes need --protocol text.
     #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, default_value_t = PoolModeWord::Session, value_name = "MODE")]
     pub(crate) pool_mode: PoolModeWord,
-    /// Measure for a fixed time, such as 10s, or number of epochs, such as 20.
+    /// Measure for a fixed time (such as 10s) or number of epochs (20).
     ///
     /// An epoch is a group of eight or more slices, on fresh connections. The result is judged once, at the end; the
     /// run does not stop early.

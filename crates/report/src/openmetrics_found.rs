@@ -1,8 +1,8 @@
 //! The results of `find` as OpenMetrics text, for the node exporter's folder of text files: a gauge for each fact of
 //! one snapshot.
 //!
-//! Clients with the same program name are added up, and only [`MOST_PAIRS`] pairs have separate lines, because a
-//! collector keeps every name that it has ever received.
+//! Clients with the same program name are added up. At most [`MOST_PAIRS`] pairs of client and server have their own
+//! lines; all others share one line, because Prometheus keeps a series for every name that it has ever received.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

@@ -44,7 +44,7 @@ pub(crate) struct Dealt {
 }
 
 impl Deal {
-    /// Draws a slice that starts now.
+    /// Draws at random the order of the pages in `slice`. The slice starts at this call.
     pub(crate) fn new(seed: u64, slice: &PageSlice, pages: &[Page]) -> Self {
         let PageSlice { epoch, rank, .. } = *slice;
         let random = generator(seed, &[PAGES, epoch, rank]);

@@ -17,21 +17,21 @@ const LEAST_MAX: u64 = 4 << 10;
 pub(crate) struct CaptureArgs {
     /// Write the bytes of chosen connections to a file for Wireshark.
     ///
-    /// looptax writes what these connections send and receive into a new file, which Wireshark and tshark read. Choose
-    /// the connections with --pid, --server or --socket. looptax asks before it starts.
+    /// looptax writes what these connections send and receive into a new file, which Wireshark and tshark read. --pid,
+    /// --server and --socket each add connections. looptax asks before it starts.
     #[arg(help_heading = "Bytes of chosen connections", short = 'w', long = "write", value_name = "FILE.pcapng", conflicts_with_all = ["once", "save", "all", "elsewhere", "json", "openmetrics"])]
     pub(crate) file: Option<PathBuf>,
-    /// Only connections of this process and its children.
+    /// Connections of this process and its children.
     ///
     /// May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "PID", requires = "file")]
     pub(crate) pid: Vec<u32>,
-    /// Only TCP connections to this port or address of this machine.
+    /// TCP connections to this port or address of this machine.
     ///
     /// For example 3306, 127.0.0.1:5432 or `[::1]:6379`. May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "ADDRESS", requires = "file", value_parser = place)]
     pub(crate) server: Vec<ServerPlace>,
-    /// Only connections to the Unix socket at this path.
+    /// Connections to the Unix socket at this path.
     ///
     /// May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "PATH", requires = "file")]

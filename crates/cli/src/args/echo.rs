@@ -19,7 +19,7 @@ pub(crate) struct EchoArgs {
     /// Workload stream: bytes per write, 8 to 1M (default: 128K).
     #[arg(hide_short_help = true, long, value_name = "BYTES", value_parser = bytes)]
     pub(crate) write_size: Option<u64>,
-    /// `TCP_NODELAY` at both ends: on (default) or off.
+    /// Echo server: `TCP_NODELAY` on (default) or off.
     #[arg(hide_short_help = true, hide_possible_values = true, long, value_enum, value_name = "SWITCH")]
     pub(crate) nodelay: Option<Switch>,
 }

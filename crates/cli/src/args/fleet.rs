@@ -24,7 +24,7 @@ pub(crate) enum FleetCommand {
     ///
     /// A second run changes nothing.
     Init(InitArgs),
-    /// Report what all machines lose, where to begin, and which machines deviate or no longer report.
+    /// Report what all machines lose, where to begin, and whose figures are unusual or missing.
     Report(FleetReportArgs),
     /// List machines with clients over TCP; those that lose most come first.
     Hosts(FleetListArgs),
@@ -38,7 +38,7 @@ pub(crate) enum FleetCommand {
     },
     /// List programs and kinds of server over all machines; those that lose most come first.
     Programs(FleetListArgs),
-    /// List programs that changed their transport within a week, or fell back to TCP.
+    /// List programs that changed transport in the last week, or fell back to TCP.
     Changes(FleetListArgs),
 }
 

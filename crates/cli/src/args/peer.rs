@@ -9,9 +9,9 @@ use super::{Cli, Command};
 pub(crate) struct PeerArgs {
     /// Also log in to servers whose process cannot be verified.
     ///
-    /// Without this option looptax sends a password only to a process of root, of your own account or of a system
-    /// account for servers. With this option looptax logs in even if the kernel does not show which process listens;
-    /// that process may then learn the password.
+    /// Without this option looptax sends a password only to a process of root, of your account, or of a server under a
+    /// system account. With this option looptax logs in to any process that answers; that process may then learn the
+    /// password.
     #[arg(hide_short_help = true, long = "trust-peer")]
     trusts_peer: bool,
 }

@@ -34,10 +34,10 @@ pub(crate) struct MovingArgs {
         conflicts_with = "map"
     )]
     pub(crate) port: Vec<u16>,
-    /// URL of a connection of the command; test the login first.
+    /// URL that the command connects to; test its login first.
     ///
     /// For example `mysql://user@127.0.0.1/db`, with the password in the URL or in `LOOPTAX_PASSWORD`. looptax logs in
-    /// once over TCP and once over the socket. Connections to this port stay on TCP if the server rejects the account
+    /// over TCP and over the socket. Connections to the URL's port stay on TCP if the server rejects the account
     /// on the socket or gives the account more rights there, or if PostgreSQL's rules for TCP and the socket differ.
     #[arg(long, value_name = "DSN", conflicts_with = "map")]
     pub(crate) login: Vec<String>,
@@ -48,7 +48,7 @@ pub(crate) struct MovingArgs {
     pub(crate) no_login: bool,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// Leave a server on TCP if it needs a login and looptax does not know the account.
+    /// Leave a server on TCP if looptax does not know the account for it.
     ///
     /// The account is known if it is in --login or in the command's arguments or environment. For MariaDB, and for
     /// MySQL before version 8, only a login can show whether the socket leads to the same account.

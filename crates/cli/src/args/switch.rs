@@ -35,8 +35,8 @@ pub(crate) struct SwitchArgs {
     pub(crate) other: Option<PathBuf>,
     /// A process of the application.
     ///
-    /// The proof then counts the connections of this process. Without FILE, looptax searches the working folder of
-    /// the process for the file that its connections come from.
+    /// The proof then counts the connections of this process. Without FILE, looptax uses the configuration file that it
+    /// finds in the working folder of the process.
     #[arg(long, value_name = "PID", conflicts_with = "user")]
     pub(crate) pid: Option<u32>,
     /// The user that the application runs as.
@@ -57,7 +57,7 @@ pub(crate) struct SwitchArgs {
     /// FILE is a Compose file or a Kubernetes manifest (also the output of `helm template`). The switch adds the folder
     /// of the socket as a volume to the containers of the application and of the server, gives Redis or Valkey a socket
     /// by an argument of its command, and sets the application's variables to the socket. Without this option looptax
-    /// only prints these lines. Two Podman units (`.container`), as FILE and OTHER, do not need this option.
+    /// only prints the changes. Two Podman units (`.container`), as FILE and OTHER, do not need this option.
     #[arg(long, visible_alias = "compose", requires = "file", conflicts_with_all = ["pid", "socket"])]
     pub(crate) containers: bool,
     /// The server's socket, or the socket's folder.
@@ -101,7 +101,7 @@ pub(crate) struct SwitchArgs {
     pub(crate) within: Duration,
     /// How long to time requests before and after the move.
     ///
-    /// The kernel measures the times, for this long before the move and again after it (6s at least). This needs root.
+    /// The kernel measures the times: this long (6s at least) before the move, and again after it. This needs root.
     /// looptax does not time requests if the application sends none while looptax plans the move.
     #[arg(hide_short_help = true, long, default_value = "10s", value_parser = duration, value_name = "TIME")]
     pub(crate) times_over: Duration,
@@ -110,7 +110,7 @@ pub(crate) struct SwitchArgs {
     pub(crate) no_times: bool,
     /// Print the plan; change nothing.
     ///
-    /// Nothing is changed with `--yes` either.
+    /// Even with `--yes` nothing is changed.
     #[arg(long, conflicts_with = "patch")]
     pub(crate) dry_run: bool,
     /// Do not ask.

@@ -15,7 +15,7 @@ pub(crate) struct TrialArgs {
     /// Try private copies of this nginx site and its PHP-FPM.
     ///
     /// FILE is a file of the running nginx, such as /etc/nginx/sites-enabled/shop. looptax starts copies of nginx and
-    /// of the PHP-FPM pool on free ports, and also moves the connections between the two copies. With --site, pass no
+    /// of the PHP-FPM pool on free ports, and also moves the connections from nginx to PHP-FPM. With --site, pass no
     /// CMD; --url names pages of the original site (default: its front page).
     #[arg(
         long,
@@ -33,13 +33,13 @@ pub(crate) struct TrialArgs {
     pub(crate) urls: Option<PathBuf>,
     /// Access log with the pages to request.
     ///
-    /// The log has the combined format. looptax requests the pages that were requested by GET and answered with 200, as
-    /// often as in the log, from the host in --url.
+    /// The log has the combined format. looptax requests the pages of lines with GET and status 200, in the log's
+    /// proportions, from the host in --url.
     #[arg(long, value_name = "FILE", requires = "url")]
     pub(crate) from_log: Option<PathBuf>,
     /// Header of every request.
     ///
-    /// For example `Cookie: session=…`. The value of a secret header is not written to the record.
+    /// For example `Cookie: session=…`. The value is not written to the record.
     #[arg(long, value_name = "NAME: VALUE")]
     pub(crate) header: Vec<String>,
     /// HTTP method.
@@ -99,7 +99,7 @@ pub(crate) struct TrialArgs {
     /// Which servers' connections are moved.
     #[command(flatten)]
     pub(crate) moving: MovingArgs,
-    /// Measure for a fixed time, such as 60s, or number of epochs, such as 20.
+    /// Measure for a fixed time (such as 60s) or number of epochs (20).
     ///
     /// The result is judged once, at the end; the trial does not stop early.
     #[arg(long, value_name = "T", conflicts_with_all = ["quick", "precise"])]

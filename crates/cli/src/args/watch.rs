@@ -37,7 +37,7 @@ pub(crate) struct WatchArgs {
     /// Write OpenMetrics: counters and a histogram of times.
     ///
     /// For the textfile folder of Prometheus's node exporter. The counters begin at the start of `watch`; the file is
-    /// rewritten at each snapshot. With --once the file has gauges of that snapshot, and `-` prints them.
+    /// rewritten at each snapshot. With --once the file has gauges of the one count, and `-` prints them.
     #[arg(long, value_name = "FILE")]
     pub(crate) openmetrics: Option<PathBuf>,
     /// Count requests, save the counts under NAME or in FILE for `diff`, and exit.

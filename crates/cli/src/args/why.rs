@@ -54,13 +54,13 @@ const OTHERWISE: [(&str, &str, &str); 7] = [
     (
         "fixed",
         "Measure for a fixed time (default: 40s) or number of epochs",
-        "A time (10s) or a number of epochs (20). Only a third of the epochs, those without the sampler, count for the \
-         verdict: a verdict needs at least 18 epochs. Default: 40s",
+        "A time (10s) or a number of epochs (20). looptax samples call chains in two of three epochs and judges only the \
+         others: a verdict needs 18 epochs or more. Default: 40s",
     ),
     (
         "quick",
         "At most 40 epochs, about 20 s per comparison",
-        "At most 40 epochs, about 20 s per comparison. Only a third of the epochs count for the verdict",
+        "At most 40 epochs, about 20 s per comparison. Only a third of the epochs, those without samples, count for the verdict",
     ),
     (
         "sweep",

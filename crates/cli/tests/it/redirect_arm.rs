@@ -101,7 +101,7 @@ fn echo_has_the_arm_and_it_can_be_the_baseline() {
         .args(SHORT)
         .run();
     run.expect_code(0);
-    for words in ["unix over redirect", "tcp over redirect"] {
+    for words in ["unix vs redirect", "tcp vs redirect"] {
         assert!(run.stdout.contains(words), "{words}: {}", run.stdout);
     }
     scratch.check_nothing_left();

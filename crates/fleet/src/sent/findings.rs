@@ -18,7 +18,7 @@ pub const FINDINGS: Table = Table {
         Column { name: "host_id", kind: Kind::Text, doc: "The machine's number." },
         Column { name: "at", kind: Kind::Time, doc: "When looptax saw the connections, by the machine's own clock." },
         Column { name: "n", kind: Kind::Count, doc: "The finding's number within the report, from 0." },
-        Column { name: "server", kind: Kind::Word, doc: "Kind of the server: mariadb, postgres, redis, …" },
+        Column { name: "server", kind: Kind::Word, doc: "Kind of the server, such as mariadb, postgres or redis." },
         Column {
             name: "server_version",
             kind: Kind::Word,

@@ -72,7 +72,7 @@ pub(super) fn sweep_for(comparisons: &[&Comparison]) -> Option<Sweep> {
 impl Axis {
     fn name(self) -> &'static str {
         match self {
-            Self::Connections => "connections",
+            Self::Connections => "number of connections",
             Self::Share => "load, % of what the slower arm can serve",
             Self::Rate => "load, requests per second",
         }

@@ -47,7 +47,8 @@ fn heading(found: &Storms, text: Text) -> String {
     };
     let n = found.sizes.first().and_then(|it| it.arms.first()).map_or(0, |it| it.storms.len());
     format!(
-        "storms on {target} ({version}), with a client that connects like {library}: {came}, {stall}; {n} storms each"
+        "storms on {target} ({version}), with a client that connects like {library}: {came}, {stall}; {n} storms for \
+         each number of connections"
     )
 }
 

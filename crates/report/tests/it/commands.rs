@@ -127,8 +127,8 @@ fn without_a_server_of_ours() {
 
       unix: ./page.sh --unix \u{1b}[2J
       tcp: ./page.sh --tcp \u{1b}[2J
-                     unix     tcp      tax (tcp vs unix)     verdict
-      time per run   312 ms   330 ms   n/a   n/a             invalid
+                     unix     tcp      tax (tcp vs unix)   verdict
+      time per run   312 ms   330 ms   n/a   n/a           invalid
       CPU, command   120 ms   131 ms         n/a
 
       whole runs of the command, with the cores left to the scheduler: tcp against unix cannot be used: the record gives no

@@ -116,7 +116,7 @@ fn published_and_measured_stand_side_by_side_with_why_they_differ() {
       published on: a machine
       workload: lookups
 
-               arms           published    measured here                  verdict
+               arms         published    measured here                  verdict
       lookups  tcp vs unix  35.0 % lost  16.0 % lost [15.4, 16.4] n=12  smaller here
       others   tcp vs unix  35.0 % lost  16.0 % lost [15.4, 16.4] n=12  not seen here
       a part   tcp vs unix  -            16.0 % lost [15.4, 16.4] n=12  -

@@ -1,5 +1,5 @@
-//! memcached's logins. In the binary protocol the login is SASL. In the text protocol there is a login if the server
-//! has a file with accounts: the first `set`, whose value is an account and a password.
+//! memcached's logins. In the binary protocol the login is SASL. In the text protocol the login is the first `set` of
+//! a connection, whose value is an account and a password; the login exists only if the server has a file of accounts.
 //!
 //! # Source
 //! memcached: `doc/protocol.txt` ("Authentication"); its wiki, `BinaryProtocolRevamped` (read 2026-11).

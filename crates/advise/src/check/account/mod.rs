@@ -38,8 +38,8 @@ pub fn mysql_account(
     points
 }
 
-/// Adds the rights of `user@%` to an account of the same user for a single host. A server finds rows by the client's
-/// host, so the rows of `user@%` apply to both accounts.
+/// Adds the rights of `user@%` to an account of the same user for a single host. The server chooses the rows of its
+/// tables of rights by the client's host, so the rows of `user@%` apply to the account for the single host too.
 fn by_host(tcp: &MysqlLogin, unix: &MysqlLogin) -> (MysqlLogin, MysqlLogin) {
     let extended = |login: &MysqlLogin, other: &MysqlLogin| {
         let is_named = |it: &MysqlLogin| it.account.split('@').next() == login.account.split('@').next();

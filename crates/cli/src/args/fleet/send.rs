@@ -13,8 +13,8 @@ pub(crate) struct CollectorArgs {
     /// The collector: the URL of a ClickHouse or PostgreSQL database.
     ///
     /// `clickhouse://USER@HOST[:8123]/DATABASE[?secure=true]`, or `postgres://USER@HOST[:5432]/DATABASE[?sslmode=…]`.
-    /// looptax verifies the certificate and the name of a collector on another machine, unless `secure` is missing
-    /// (ClickHouse) or sslmode disables the verification (PostgreSQL). `fleet send` also accepts a folder, which gets
+    /// With `secure=true`, and for PostgreSQL on another machine unless sslmode says otherwise, looptax uses TLS and
+    /// verifies the certificate and the host name. `fleet send` also accepts a folder, which gets
     /// one file per report (`./NAME` creates the folder), and `-` for standard output.
     #[arg(value_name = "DESTINATION")]
     pub(crate) destination: String,

@@ -136,10 +136,10 @@ fn still_over_the_socket(switch: &Switch) -> SwitchStep {
         told.next_back()
     };
     let then = reload_of(switch).or_else(told);
-    let then = then.map_or_else(String::new, |it| format!("; the step that followed the switch was: {it}"));
+    let then = then.map_or_else(String::new, |it| format!("; after the switch, the reload was: {it}"));
     SwitchStep {
         code: StepCode::ReloadByHand,
-        words: format!("reload the application; until then the application uses the socket{then}"),
+        words: format!("reload the application, so that it uses TCP again; until then it still uses the socket{then}"),
     }
 }
 

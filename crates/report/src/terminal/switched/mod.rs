@@ -200,9 +200,10 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
     let follows = proof.can_follow && proof.reload.is_some();
     let mut seen = { moved.iter() }.filter(|it| follows || !it.is_in_container()).peekable();
     if seen.peek().is_none() {
-        let mut words = "none: the containers are created again, and looptax does not follow the application into its \
-                         new container; the new files stay"
-            .to_owned();
+        let mut words =
+            "none, and the new files stay in any case: the containers are created again, and looptax does not \
+                         follow the application into its new container"
+                .to_owned();
         if proof.can_follow {
             words += "; if you pass the command above with --reload, looptax follows it";
         }
