@@ -290,7 +290,7 @@ fn its_help_names_no_option_that_it_refuses_and_its_own_defaults() {
     let why = why.split_whitespace().collect::<Vec<_>>().join(" ");
     for words in [
         "take the most time with this number of connections. Default: 1",
-        "a verdict needs at least 18 epochs. Default: 40s",
+        "a verdict needs 18 epochs or more. Default: 40s",
         "two records of `why`",
     ] {
         assert!(why.contains(words), "no {words:?} in\n{why}");
