@@ -81,7 +81,7 @@ impl<'a> TargetConnector<'a> {
     /// Checks, by the supervisor's counts, that all connections of the arm `redirect` were moved to the socket.
     ///
     /// # Errors
-    /// [`NotMoved`] if a connection was not moved, or if the supervisor counted another number of connections.
+    /// `NotMoved` if a connection was not moved, or if the supervisor counted another number of connections.
     pub fn check(&self) -> Result<(), NotMoved> {
         self.target.arms.check_moved()
     }
