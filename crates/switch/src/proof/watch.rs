@@ -223,8 +223,6 @@ impl Watch {
         let pids = self.application.pids();
         self.outlook = { self.of.server.as_ref() }.map(|it| Outlook::new(it, &pids));
         self.look();
-        // Some of these connections were opened after the first look.
-        self.keep_open(&found.unwrap_or_default());
         self.restart();
     }
 
@@ -273,8 +271,8 @@ impl Watch {
         let by_kernel = self.seen.by_kernel.map(|_| Asks::default());
         self.look();
         // A connection that is open now does not count, but the application may keep it.
-        let open = self.ask().unwrap_or_default();
-        self.keep_open(&open);
+        self.ask();
+        self.keep_open();
         self.base = self.eye.counts();
         self.start = Since::now();
         self.earlier_tcp = self.own_tcp.clone();
@@ -564,11 +562,12 @@ impl Watch {
         alone.max().unwrap_or(0)
     }
 
-    /// Notes the application's connections among sessions that were opened before counting began.
-    fn keep_open(&mut self, all: &[Session]) {
-        for from in all.iter().filter_map(|it| it.from) {
-            if let Some(holder) = self.clients.get(&from).filter(|it| self.application.has(it)) {
-                self.own_tcp.insert(from, named(Some(holder)));
+    /// Notes the application's connections among the listed sessions, which were opened before counting began. looptax
+    /// may have learnt only now which processes are the application.
+    fn keep_open(&mut self) {
+        for from in &self.listed_tcp {
+            if let Some(holder) = self.clients.get(from).filter(|it| self.application.has(it)) {
+                self.own_tcp.insert(*from, named(Some(holder)));
             }
         }
     }
