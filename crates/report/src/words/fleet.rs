@@ -275,8 +275,9 @@ fn shared(fleet: &Fleet, text: Text) -> Section {
             Vec::new()
         } else {
             vec![
-                "these machines report in turn under one number, so this page counts them as one machine; give each \
-                 copy its own id: `rm /etc/machine-id && systemd-machine-id-setup`, then restart it"
+                "these machines report in turn under one number, so looptax counts them as one machine; give each \
+                 copy its own id: `rm -f /etc/machine-id /var/lib/dbus/machine-id && systemd-machine-id-setup`, then \
+                 restart the copy"
                     .to_owned(),
             ]
         },
