@@ -76,7 +76,7 @@ pub use share::{
     usual_folder,
 };
 pub use source::Source;
-pub use table::texts_beside;
+pub use table::{NOTHING_TO_DO, texts_beside};
 pub use text_of_dsn::address_of;
 pub use web::{NamedPort, Statement, statements};
 pub use whole::Whole;

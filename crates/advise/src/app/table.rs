@@ -14,6 +14,8 @@ use crate::packed::{packed, unpack};
 
 /// The name of the table's entries for unknown applications.
 pub(crate) const GUESSED: &str = "guessed";
+/// How the text about a reload begins if the application reads its files each time.
+pub const NOTHING_TO_DO: &str = "nothing to do";
 
 const TABLE: &[u8] = packed!("apps");
 const CALLS: &[u8] = packed!("calls");
@@ -361,6 +363,7 @@ pub(crate) struct App {
     /// Whether the change works only with a third-party library, which may be missing: then looptax writes nothing.
     #[serde(default)]
     pub(crate) needs_library: bool,
+    /// How the application reads its changed files; begins with [`NOTHING_TO_DO`] if it reads them each time.
     #[serde(default)]
     pub(crate) restart: String,
     #[serde(default)]

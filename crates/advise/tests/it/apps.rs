@@ -238,6 +238,17 @@ struct App {
     url: Vec<String>,
     #[serde(default)]
     side: String,
+    #[serde(default)]
+    restart: String,
+}
+
+/// The plan of a switch leaves out "by you, or by --reload" by these words.
+#[test]
+fn an_application_without_a_reload_says_so_in_the_words_that_the_plan_knows() {
+    let table: Table = toml::from_str(include_str!("../../data/apps.toml")).unwrap();
+    let idle: Vec<&str> = table.app.iter().map(|it| &*it.restart).filter(|it| it.starts_with("no")).collect();
+    assert!(idle.len() > 5, "{idle:?}");
+    assert!(idle.iter().all(|it| it.starts_with(looptax_advise::app::NOTHING_TO_DO)), "{idle:?}");
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod steps;
 use std::fmt::Write;
 use std::path::Path;
 
+use looptax_advise::app::NOTHING_TO_DO;
 use looptax_model::record::{
     Edit, Outcome, PointCode, SwitchConnection, SwitchFate, SwitchFile, SwitchProof, Switched, Topic,
 };
@@ -190,7 +191,7 @@ fn what_follows(moved: &[&SwitchConnection], switched: &Switched, style: Style) 
     let then = match &proof.reload {
         Some(command) => format!("{command} (by /bin/sh, as you)"),
         None if proof.reload_words.is_empty() => "reload the application".to_owned(),
-        None if proof.reload_words.iter().all(|it| it.starts_with("nothing to do")) => proof.reload_words.join("; "),
+        None if proof.reload_words.iter().all(|it| it.starts_with(NOTHING_TO_DO)) => proof.reload_words.join("; "),
         None => format!("{} (by you, or by --reload)", proof.reload_words.join("; ")),
     };
     text += &labelled("then", &then, style);
