@@ -138,6 +138,7 @@ packages_of() {
     cc) echo gcc libc6-dev ;;
     ip) echo iproute2 ;;
     nft) echo nftables ;;
+    pasta) echo passt ;;
     setfacl) echo acl ;;
     perl | haproxy | pgbouncer | clickhouse-server | wrk | sockperf | iperf3 | chromium | npm | patchelf | ruby | lighttpd | nginx | caddy | gunicorn | puma | uvicorn | curl | tshark) echo "$1" ;;
     debian-archive-keyring | wordpress* | php-* | python3-* | *-mysql*) echo "$1" ;;
@@ -158,7 +159,7 @@ find_missing() {
   local programs=(mariadbd my_print_defaults mariadb-dump postgres redis-server redis-benchmark memcached sysbench cc)
   case $purpose in
     reproduce) programs+=(php-fpm wordpress wordpress-theme-twentytwentyone) ;;
-    test) programs+=(haproxy pgbouncer pgpool ip nft perl setfacl tshark) ;;
+    test) programs+=(haproxy pgbouncer pgpool ip nft pasta perl setfacl tshark) ;;
     applications)
       programs=(php php-fpm php-mysql php-redis lighttpd wordpress wordpress-theme-twentytwentyone
         php-laravel-framework php-symfony-framework-bundle php-symfony-dotenv php-doctrine-dbal

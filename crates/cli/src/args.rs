@@ -299,8 +299,8 @@ pub(crate) struct CompareArgs {
     ///
     /// A transport that takes part in a comparison is an arm. The arms are unix, tcp, tcp6, tls, tls-unix (TLS over the
     /// socket), abstract (a Unix socket with an abstract name), bridge (a container at its own address), nat and proxy
-    /// (a container at its published port), and redirect (a connection that is opened as TCP and moved to the socket,
-    /// as `looptax run` does). If a transport is not available, looptax names it and measures the others. Default:
+    /// (a container at its published port), pasta (a port of rootless Podman), and redirect (a connection that is opened
+    /// as TCP and moved to the socket, as `looptax run` does). If a transport is not available, looptax names it and measures the others. Default:
     /// unix,tcp, and tls on a MySQL, MariaDB or PostgreSQL server that offers TLS.
     #[arg(long, value_delimiter = ',', value_name = "ARM,…")]
     pub(crate) arms: Vec<String>,

@@ -45,7 +45,7 @@ impl fmt::Display for Endpoint {
 /// Returns the host that an arm's connections are opened from, if the server is in a container.
 pub fn host_of(arm: Arm) -> Option<Host> {
     match arm {
-        Arm::Bridge | Arm::Proxy => Some(Host::Plain),
+        Arm::Bridge | Arm::Proxy | Arm::Pasta => Some(Host::Plain),
         Arm::Nat => Some(Host::Nat),
         _ => None,
     }

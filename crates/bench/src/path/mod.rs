@@ -32,7 +32,8 @@ pub use error::{MAX_SOCKET_PATH_BYTES, PathError, TRUST_PEER};
 pub use family::Family;
 pub use link::{Calls, Limits, Link, LinkFacts, Unlimited};
 pub use network::{
-    Host, Network, NetworkError, get_right, has_nft, in_sidecar, may_make_namespaces, move_to_sidecar, namespace_name,
+    BRIDGE, Host, Network, NetworkError, get_right, has_nft, in_sidecar, may_make_namespaces, move_to_sidecar,
+    namespace_name, pass_on,
 };
 pub use one_shot::OneShot;
 pub use peer::{Admitted, admit, trust_peers};

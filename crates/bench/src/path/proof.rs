@@ -62,10 +62,10 @@ pub fn prove(
         (SeenAs::SocketOf(pid), arm) if arm.is_unix() && facts.peer_pid == Some(*pid) => {
             format!("local socket of process {pid}")
         }
-        (SeenAs::Tcp(address), Arm::Proxy) if is_relayed(relayed, facts, *address) => {
+        (SeenAs::Tcp(address), arm) if arm.is_relayed() && is_relayed(relayed, facts, *address) => {
             format!("TCP from {address}, the proxy's address")
         }
-        (SeenAs::Tcp(address), arm) if !arm.is_unix() && arm != Arm::Proxy && Some(*address) == facts.local => {
+        (SeenAs::Tcp(address), arm) if !arm.is_unix() && !arm.is_relayed() && Some(*address) == facts.local => {
             format!("TCP from {address}")
         }
         (SeenAs::Untold, _) => "greeted by the same process".to_owned(),

@@ -36,6 +36,7 @@ fn check_proof(arm: &Value) {
         "bridge" => ("AF_INET", "10.77.0.2:", "TCP from 10.77.0.1:"),
         "nat" => ("AF_INET", "10.78.0.1:", "TCP from 10.78.0.1:"),
         "proxy" => ("AF_INET", "127.0.0.1:", "TCP from 10.77.0.1:"),
+        "pasta" => ("AF_INET", "127.0.0.2:", "TCP from 127.0.0.1:"),
         other => panic!("{other}"),
     };
     assert_eq!(arm["verified"], true, "{arm}");
@@ -43,7 +44,7 @@ fn check_proof(arm: &Value) {
     assert!(endpoint.starts_with(starts), "{arm}");
     // The echo server reports nothing about its clients.
     assert!(view.starts_with(sees) || view == "greeted by the same process", "{arm}");
-    assert_eq!(endpoint.contains(" through "), ["nat", "proxy"].contains(&name), "{arm}");
+    assert_eq!(endpoint.contains(" through "), ["nat", "proxy", "pasta"].contains(&name), "{arm}");
     let tls = text(&proof["tls"]);
     assert_eq!(tls.starts_with("TLSv1.3 TLS13_"), name.starts_with("tls"), "{arm}");
 }
@@ -126,6 +127,16 @@ fn connections_are_opened_over_every_arm() {
     check(Kind::Postgres, &wanted, &[], &["--workload", "connect"]);
     let options = ["--reconnect-every", "3"];
     check(Kind::Mariadb, &["tls-unix", "tls", "proxy"], &[], &options);
+}
+
+#[test]
+fn a_port_that_pasta_forwards_is_an_arm() {
+    if !is_there("pasta") {
+        return;
+    }
+    check(Kind::Redis, &["unix", "tcp", "pasta"], &[], &[]);
+    check(Kind::Postgres, &["proxy", "pasta"], &[], &["--workload", "connect"]);
+    check(Kind::Memcached, &["tcp", "bridge"], &["pasta"], &[]);
 }
 
 #[test]

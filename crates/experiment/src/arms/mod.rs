@@ -28,6 +28,7 @@ use looptax_model::dsn::{Kind, Protocol};
 use looptax_model::failure::Failure;
 use looptax_redirect::OwnThreads;
 
+use crate::servers::publish;
 use crate::spec::Experiment;
 use crate::spec::target::TargetSpec;
 
@@ -107,6 +108,10 @@ impl Machine {
             Arm::Tcp6 => why(self.ipv6.as_ref().copied()),
             Arm::Nat if !self.has_nft => Some("the program `nft` is needed: install the package nftables".to_owned()),
             Arm::Bridge | Arm::Nat | Arm::Proxy => why(self.network.as_ref().map(drop)),
+            Arm::Pasta => {
+                let why_not = why(self.network.as_ref().map(drop));
+                why_not.or_else(|| publish::obstacle_to_pasta().map(str::to_owned))
+            }
             _ => None,
         }
     }

@@ -2,12 +2,12 @@
 //! pass, and the encryption of the connections.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::servers::PrivateServer;
-use crate::servers::publish::{self, Published};
+use crate::servers::publish::{self, By, Published};
 use looptax_bench::path::host_of;
 use looptax_bench::path::{
     Endpoint, Host, Limits, Link, Network, Relayed, TlsClient, in_sidecar, move_to_sidecar, relayed_by,
@@ -27,7 +27,7 @@ pub(crate) struct TargetArms {
     redirect: Option<Arc<RedirectArm>>,
     hosts: Vec<(Host, Arc<ArmThread>)>,
     sidecar: Option<Sidecar>,
-    proxies: Vec<Proxy>,
+    relays: Vec<Relay>,
     /// The processes of a pooler through which connections pass.
     pub pooler_pids: Vec<u32>,
     pub tls: Option<TlsClient>,
@@ -39,7 +39,9 @@ struct Sidecar {
     thread: Arc<ArmThread>,
 }
 
-struct Proxy {
+/// A process that copies an arm's bytes to the container.
+struct Relay {
+    arm: Arm,
     pid: u32,
     port: u16,
 }
@@ -83,14 +85,18 @@ impl TargetArms {
             if arms.contains(&Arm::Nat) {
                 network.translate(port)?;
             }
-            if arms.contains(&Arm::Proxy) {
+            for arm in arms.iter().copied().filter(|it| it.is_relayed()) {
+                let (by, on) = match arm {
+                    Arm::Pasta => (By::Pasta(network.container()?), publish::PASTA_LISTENS),
+                    _ => (By::Proxy, Ipv4Addr::LOCALHOST),
+                };
                 let published = Published {
-                    on: SocketAddr::from(([127, 0, 0, 1], port)),
+                    on: SocketAddr::from((on, port)),
                     to: SocketAddr::from((Host::Plain.container_address(), port)),
                 };
-                let start = || server.publish(published, self_exe);
+                let start = || server.publish(published, by, self_exe);
                 let pid = network.on_host(Host::Plain, start)??;
-                made.proxies.push(Proxy { pid, port });
+                made.relays.push(Relay { arm, pid, port });
             }
         }
         Ok(made)
@@ -172,8 +178,8 @@ impl TargetArms {
         if let Some(redirect) = self.redirect(arm) {
             return Some(Helper { pid: redirect.supervisor_pid(), sits_with_server: false });
         }
-        let proxy = self.proxies.first().filter(|_| arm == Arm::Proxy);
-        Some(Helper { pid: self.pooler(arm).or(proxy.map(|it| it.pid))?, sits_with_server: true })
+        let relay = self.relays.iter().find(|it| it.arm == arm);
+        Some(Helper { pid: self.pooler(arm).or(relay.map(|it| it.pid))?, sits_with_server: true })
     }
 
     /// Returns the process id of the pooler through which an arm passes, if it passes through one.
@@ -184,12 +190,12 @@ impl TargetArms {
     /// Returns how many connections the port proxies have relayed so far; `None` if the arm does not pass through a
     /// port proxy.
     pub(crate) fn relayed(&self, arm: Arm) -> Option<Relayed> {
-        if arm != Arm::Proxy {
+        if !arm.is_relayed() {
             return None;
         }
         let mut all = Relayed::default();
-        for proxy in &self.proxies {
-            let relayed = relayed_by(proxy.pid, proxy.port);
+        for relay in self.relays.iter().filter(|it| it.arm == arm) {
+            let relayed = relayed_by(relay.pid, relay.port);
             all.accepted.extend(relayed.accepted);
             all.opened.extend(relayed.opened);
         }
@@ -200,6 +206,7 @@ impl TargetArms {
     pub(crate) fn through(&self, arm: Arm) -> Option<&'static str> {
         match arm {
             Arm::Proxy => Some(publish::program_name()),
+            Arm::Pasta => Some(publish::PASTA),
             Arm::Nat => Some("address translation by nftables"),
             _ => self
                 .sidecar(arm)

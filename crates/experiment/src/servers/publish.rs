@@ -1,26 +1,39 @@
-//! Publishes a private server's port on another address through a port proxy, as Docker does on 127.0.0.1.
+//! Publishes a private server's port on another address through a process that copies the bytes: a port proxy, as
+//! Docker does on 127.0.0.1, or `pasta`, as rootless Podman does.
 //!
-//! The proxy is the real `docker-proxy` if it is installed, otherwise looptax's own copy loop, [`serve`].
+//! The port proxy is the real `docker-proxy` if it is installed, otherwise looptax's own copy loop, [`serve`].
 
 mod copy;
 
 use std::env;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
 pub use copy::serve;
+use looptax_bench::path::{BRIDGE, Host};
+use looptax_host::program::find_program;
+use rustix::fs::Access;
+use rustix::thread::CapabilitySet;
 
 use crate::servers::ServerError;
 use crate::servers::child::{ChildGuard, Waited};
 use crate::servers::process::StopSignal;
 use crate::servers::scratch::Scratch;
-use crate::servers::spawn::Program;
+use crate::servers::spawn::{Input, Program};
 
 const DOCKER_PROXY: &str = "docker-proxy";
 /// Folders that may contain `docker-proxy` if it is not in PATH.
 const USUAL_FOLDERS: [&str; 3] = ["/usr/bin", "/usr/sbin", "/usr/libexec/docker"];
+
+/// The program that forwards ports for rootless Podman; in Debian's package passt.
+pub const PASTA: &str = "pasta";
+/// The host's address on which `pasta` listens. It differs from the port proxy's address, because both use the server's
+/// port. `pasta` copies the bytes between sockets only for clients on loopback; other clients pass its own TCP stack.
+pub const PASTA_LISTENS: Ipv4Addr = Ipv4Addr::new(127, 0, 0, 2);
 
 /// `docker-proxy` reports on descriptor 3 that it listens, so a shell opens a file as descriptor 3 before it starts
 /// `docker-proxy`.
@@ -39,7 +52,15 @@ pub struct Published {
     pub to: SocketAddr,
 }
 
-/// Returns the name of the program that copies the bytes: `docker-proxy`, or looptax's own loop.
+/// The program that copies the bytes.
+#[derive(Debug)]
+pub enum By {
+    Proxy,
+    /// `pasta`, with the network namespace of the container.
+    Pasta(OwnedFd),
+}
+
+/// Returns the name of the port proxy: `docker-proxy`, or looptax's own loop.
 pub fn program_name() -> &'static str {
     match docker_proxy() {
         Some(_) => DOCKER_PROXY,
@@ -59,21 +80,18 @@ fn docker_proxy() -> Option<PathBuf> {
 /// Starts the proxy in the calling thread's network namespace, and waits until it listens.
 pub(crate) fn start<'a>(
     published: Published,
+    by: By,
     self_exe: &Path,
     scratch: &'a Scratch,
 ) -> Result<ChildGuard<'a>, ServerError> {
-    let program = match docker_proxy() {
-        Some(path) => by_docker(published, &path, scratch),
-        None => Program {
-            path: self_exe.to_owned(),
-            args: ["internal", "port-proxy", "--on", &published.on.to_string()]
-                .iter()
-                .map(ToString::to_string)
-                .chain(["--to".to_owned(), published.to.to_string()])
-                .collect(),
-            input: String::new(),
-            secret: None,
-        },
+    let program = match (by, docker_proxy()) {
+        (By::Pasta(inside), _) => by_pasta(published, inside)?,
+        (By::Proxy, Some(path)) => by_docker(published, &path, scratch),
+        (By::Proxy, None) => {
+            let [on, to] = [published.on, published.to].map(|it| it.to_string());
+            let args = ["internal", "port-proxy", "--on", &on, "--to", &to];
+            Program::new(self_exe.to_owned(), args.map(str::to_owned).to_vec())
+        }
     };
     let mut guard = ChildGuard::spawn(&program, StopSignal::Term, scratch)?;
     let failed = |how| ServerError::Proxy { how, log_tail: scratch.log_tail() };
@@ -105,12 +123,44 @@ fn by_docker(Published { on, to }: Published, path: &Path, scratch: &Scratch) ->
         "-container-port",
         &to.port().to_string(),
     ];
-    Program {
-        path: PathBuf::from("/bin/sh"),
-        args: words.map(str::to_owned).to_vec(),
-        input: String::new(),
-        secret: None,
+    Program::new(PathBuf::from("/bin/sh"), words.map(str::to_owned).to_vec())
+}
+
+/// Returns the reason why `pasta` cannot be started; `None` if it can.
+pub fn obstacle_to_pasta() -> Option<&'static str> {
+    if find_program(PASTA).is_err() {
+        return Some("the program `pasta` is needed: install the package passt");
     }
+    let tun = rustix::fs::access("/dev/net/tun", Access::READ_OK | Access::WRITE_OK);
+    tun.is_err().then_some("`pasta` needs /dev/net/tun, which is missing or which this user may not open")
+}
+
+/// `pasta` makes an interface in the container, which stays unused: the addresses of this interface are given only
+/// because `pasta` would otherwise need a default route. Without UDP ports, and without ports from the container to the
+/// host.
+///
+/// Source: pasta(1), 2023-03-09.
+fn by_pasta(Published { on, .. }: Published, inside: OwnedFd) -> Result<Program, ServerError> {
+    let path = find_program(PASTA).map_err(|source| ServerError::Spawn { program: PASTA.into(), source })?;
+    let gateway = Host::Plain.address().to_string();
+    let unused = Host::Plain.unused_address().to_string();
+    let (port, name) = (format!("{}/{}", on.ip(), on.port()), format!("pasta{}", on.port()));
+    let mut args = vec!["--foreground", "--quiet", "--ipv4-only", "--interface", BRIDGE, "--ns-ifname", &name];
+    args.extend(["--address", &unused, "--netmask", "24", "--gateway", &gateway, "--mac-addr", "02:00:00:00:00:01"]);
+    args.extend(["--tcp-ports", &port, "--udp-ports", "none", "--tcp-ns", "none", "--udp-ns", "none"]);
+    // pasta drops the rights to open another process's namespaces, and newer versions close all descriptors but the
+    // first three.
+    args.extend(["--netns-only", "--netns", "/proc/self/fd/0"]);
+    if rustix::process::geteuid().is_root() {
+        // As the user nobody, to which pasta would change, it may not enter root's namespaces.
+        args.extend(["--runas", "0"]);
+    }
+    let rights = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
+    Ok(Program {
+        rights,
+        input: Input::Open(Arc::new(inside)),
+        ..Program::new(path, args.into_iter().map(str::to_owned).collect())
+    })
 }
 
 /// Listens on an address, for [`serve`].

@@ -15,7 +15,7 @@ use crate::servers::child::{ChildGuard, DROP_GRACE, Waited, end_child};
 use crate::servers::engine::{self, Behind, Engine, Launch, Ports, Site};
 use crate::servers::pooler::PoolMode;
 use crate::servers::process::Process;
-use crate::servers::publish::{self, Published};
+use crate::servers::publish::{self, By, Published};
 use crate::servers::scratch::Scratch;
 use crate::servers::spawn::Program;
 use crate::servers::{Reaper, ServerError, account, binary, certificate, kind, ready};
@@ -220,8 +220,8 @@ impl PrivateServer {
     ///
     /// # Errors
     /// [`ServerError::Spawn`], or [`ServerError::Proxy`] if it does not start to listen.
-    pub fn publish(&mut self, port: Published, self_exe: &Path) -> Result<u32, ServerError> {
-        let proxy = publish::start(port, self_exe, &self.scratch)?.keep();
+    pub fn publish(&mut self, port: Published, by: By, self_exe: &Path) -> Result<u32, ServerError> {
+        let proxy = publish::start(port, by, self_exe, &self.scratch)?.keep();
         Ok(self.accompany("port proxy", proxy))
     }
 

@@ -3,27 +3,46 @@
 //! Every process of a private server is started by this module, so that the reaper knows all of them.
 
 use std::io::Write;
+use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
+use std::sync::Arc;
 
+use looptax_bench::path::pass_on;
 use looptax_host::program::trusted_program;
 use looptax_model::dsn::Secret;
+use rustix::thread::CapabilitySet;
 
 use crate::servers::ServerError;
 use crate::servers::account::Account;
 use crate::servers::process::{Process, StopSignal};
 use crate::servers::scratch::Scratch;
 
+/// A program's stdin.
+#[derive(Debug, Clone)]
+pub(crate) enum Input {
+    Nothing,
+    Text(&'static str),
+    Open(Arc<OwnedFd>),
+}
+
 #[derive(Debug, Clone)]
 pub(crate) struct Program {
     pub(crate) path: PathBuf,
     /// The program's arguments. Every user can read them, so they must not contain secrets.
     pub(crate) args: Vec<String>,
-    /// The text for the program's stdin; may be empty.
-    pub(crate) input: String,
+    pub(crate) input: Input,
     /// A variable for the program's environment, which only the program's account and root can read.
     pub(crate) secret: Option<(&'static str, Secret)>,
+    /// The rights that the program keeps. A program with rights runs as the user of looptax.
+    pub(crate) rights: CapabilitySet,
+}
+
+impl Program {
+    pub(crate) fn new(path: PathBuf, args: Vec<String>) -> Self {
+        Self { path, args, input: Input::Nothing, secret: None, rights: CapabilitySet::empty() }
+    }
 }
 
 /// Starts the program in the server's part of the scratch folder, as `account` if there is one, otherwise as the user
@@ -55,24 +74,29 @@ pub(crate) fn spawn(
         .env("TZ", "UTC")
         .env("HOME", scratch.path(""))
         .env("TMPDIR", scratch.path(""))
-        .stdin(if program.input.is_empty() { Stdio::null() } else { Stdio::piped() })
+        .stdin(match &program.input {
+            Input::Nothing => Stdio::null(),
+            Input::Text(_) => Stdio::piped(),
+            Input::Open(file) => file.try_clone().map_err(failed)?.into(),
+        })
         .stdout(log.try_clone().map_err(failed)?)
         .stderr(log);
     if let Some((name, value)) = &program.secret {
         command.env(name, value.reveal());
     }
-    if let Some(account) = account {
+    if let Some(account) = account.filter(|_| program.rights.is_empty()) {
         // As root, the standard library also removes all supplementary groups.
         command.uid(account.uid).gid(account.gid);
     }
     crate::servers::sys::tie_to_us(&mut command, stop.death_signal());
+    pass_on(&mut command, program.rights);
     let mut child = command.spawn().map_err(failed)?;
     match register(&mut child, stop, scratch) {
         Ok(process) => {
-            if let Some(mut stdin) = child.stdin.take() {
+            if let (Input::Text(text), Some(mut stdin)) = (&program.input, child.stdin.take()) {
                 // The error is ignored: if a child ends early, the broken pipe does not explain the cause, but the
                 // child's exit status and log explain it.
-                stdin.write_all(program.input.as_bytes()).ok();
+                stdin.write_all(text.as_bytes()).ok();
             }
             Ok((child, process))
         }

@@ -56,11 +56,11 @@ pub fn parts(base: Experiment, today: Arm, arms: Option<Vec<Arm>>) -> Result<Vec
 
 /// The hint if no remedy reduces the cost of the arm that programs use today.
 pub const TODAY: &str = "use --baseline to name the transport that programs use today: tcp, tcp6, tls, tls-unix, \
-    bridge, nat or proxy; without --baseline, looptax uses the first arm of --arms";
+    bridge, nat, proxy or pasta; without --baseline, looptax uses the first arm of --arms";
 
 fn check_today(today: Arm) -> Result<(), Failure> {
     match today {
-        Arm::Tcp | Arm::Tcp6 | Arm::Tls | Arm::TlsUnix | Arm::Bridge | Arm::Nat | Arm::Proxy => Ok(()),
+        Arm::Tcp | Arm::Tcp6 | Arm::Tls | Arm::TlsUnix | Arm::Bridge | Arm::Nat | Arm::Proxy | Arm::Pasta => Ok(()),
         _ if today.second_hop().is_some() => Err(Failure::usage(
             "--remedies compares one hop, but a pooler has two",
             "the bill of `looptax compare private:pgbouncer` shows the gain of each hop",

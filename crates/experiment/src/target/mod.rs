@@ -18,6 +18,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::servers::pooler::of_hop;
+use crate::servers::publish::PASTA_LISTENS;
 use crate::servers::{PrivateServer, Reaper};
 use looptax_bench::path::{Conversation, Endpoint, Limits, Link, PathError, Sending, Workload};
 use looptax_bench::script::{Presets, ScriptSet};
@@ -125,8 +126,9 @@ impl Target {
             Arm::Tcp6 => on(Ipv6Addr::LOCALHOST.into()),
             Arm::Bridge => on(looptax_bench::path::Host::Plain.container_address().into()),
             Arm::Nat => on(looptax_bench::path::Host::Nat.address().into()),
-            // The proxy listens on the loopback address of the host's namespace.
+            // The proxies listen on loopback addresses of the host's namespace.
             Arm::Proxy => on(Ipv4Addr::LOCALHOST.into()),
+            Arm::Pasta => on(PASTA_LISTENS.into()),
         })
     }
 
@@ -162,7 +164,7 @@ impl Target {
         let helpers = arms.iter().filter_map(|arm| {
             let doer = match arm {
                 Arm::Redirect => Doer::Supervisor,
-                Arm::Proxy => Doer::Proxy,
+                Arm::Proxy | Arm::Pasta => Doer::Proxy,
                 _ => Doer::Pooler,
             };
             Some((doer, self.arms.helper(*arm)?.pid))

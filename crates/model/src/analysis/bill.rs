@@ -19,7 +19,7 @@ fn parent(arm: Arm) -> Option<Arm> {
         Arm::TcpUnix | Arm::UnixTcp => Some(Arm::UnixUnix),
         Arm::TcpTcp => Some(Arm::TcpUnix),
         Arm::Tcp | Arm::Tcp6 | Arm::Abstract | Arm::TlsUnix | Arm::Redirect => Some(Arm::Unix),
-        Arm::Tls | Arm::Bridge => Some(Arm::Tcp),
+        Arm::Tls | Arm::Bridge | Arm::Pasta => Some(Arm::Tcp),
         Arm::Nat | Arm::Proxy => Some(Arm::Bridge),
     }
 }

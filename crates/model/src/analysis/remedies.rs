@@ -56,7 +56,7 @@ fn rank(remedy: &Remedy) -> (bool, u8, f64) {
 
 /// Returns the kind of change between today's arm and another arm, and whether today's arm is the better of the two.
 fn kind(today: Arm, other: Arm) -> Option<(RemedyKind, bool)> {
-    let is_forwarded = |arm: Arm| matches!(arm, Arm::Nat | Arm::Proxy);
+    let is_forwarded = |arm: Arm| matches!(arm, Arm::Nat) || arm.is_relayed();
     Some(match (today, other) {
         (Arm::TlsUnix, Arm::Unix) | (Arm::Tls, Arm::Tcp) => (RemedyKind::TlsOff, false),
         // The second pattern is a move to the socket by a program that keeps TLS.
@@ -64,8 +64,8 @@ fn kind(today: Arm, other: Arm) -> Option<(RemedyKind, bool)> {
         (_, Arm::Abstract) => (RemedyKind::Abstract, false),
         (_, Arm::Redirect) => (RemedyKind::Redirect, false),
         (Arm::Tcp, Arm::Tls) => (RemedyKind::TlsOff, true),
-        (Arm::Tcp, Arm::Bridge | Arm::Nat | Arm::Proxy) => (RemedyKind::HostNetwork, true),
-        (Arm::Bridge | Arm::Nat | Arm::Proxy, Arm::Tcp) => (RemedyKind::HostNetwork, false),
+        (Arm::Tcp, Arm::Bridge | Arm::Nat | Arm::Proxy | Arm::Pasta) => (RemedyKind::HostNetwork, true),
+        (Arm::Bridge | Arm::Nat | Arm::Proxy | Arm::Pasta, Arm::Tcp) => (RemedyKind::HostNetwork, false),
         (today, Arm::Bridge) if is_forwarded(today) => (RemedyKind::OwnAddress, false),
         (Arm::Bridge, other) if is_forwarded(other) => (RemedyKind::OwnAddress, true),
         _ => return None,

@@ -24,6 +24,9 @@ pub enum Arm {
     Nat,
     /// TCP to a port of the host; a process copies the data to the container's port.
     Proxy,
+    /// TCP to a port of the host; `pasta` copies the data to the same port of the container's loopback, as rootless
+    /// Podman does.
+    Pasta,
     /// A connection that is opened over TCP and then moved to the Unix socket, as `looptax run` does for a program.
     Redirect,
     /// A Unix socket to a pooler, and another Unix socket from the pooler to the server.
@@ -37,7 +40,7 @@ pub enum Arm {
 }
 
 impl Arm {
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::Unix,
         Self::Abstract,
         Self::Tcp,
@@ -47,6 +50,7 @@ impl Arm {
         Self::Bridge,
         Self::Nat,
         Self::Proxy,
+        Self::Pasta,
         Self::Redirect,
         Self::UnixUnix,
         Self::TcpUnix,
@@ -69,6 +73,7 @@ impl Arm {
             Self::Bridge => "bridge",
             Self::Nat => "nat",
             Self::Proxy => "proxy",
+            Self::Pasta => "pasta",
             Self::Redirect => "redirect",
             Self::UnixUnix => "unix+unix",
             Self::TcpUnix => "tcp+unix",
@@ -89,6 +94,11 @@ impl Arm {
             Self::UnixTcp | Self::TcpTcp => Some(Self::Tcp),
             _ => None,
         }
+    }
+
+    /// Returns whether a process copies the arm's bytes to the container.
+    pub fn is_relayed(self) -> bool {
+        matches!(self, Self::Proxy | Self::Pasta)
     }
 
     pub fn is_tls(self) -> bool {

@@ -62,6 +62,7 @@ fn part(step: &BillStep, text: Text) -> String {
         ("tls-unix", "unix") => "TLS on unix",
         ("bridge", "tcp") => "container bridge on tcp",
         ("nat", "bridge") => "address translation on bridge",
+        ("pasta", "tcp") => "pasta on tcp, with its copies",
         ("proxy", "bridge") => "port proxy on bridge",
         ("redirect", "unix") => "move to the socket by looptax run",
         ("abstract", "unix") => "abstract name of the socket",

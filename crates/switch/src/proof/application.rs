@@ -233,6 +233,13 @@ impl Application {
         readers.iter().filter_map(|pid| process(*pid)).any(|it| is_fellow(&it, of))
     }
 
+    /// Whether a process that is not known as the application's uses the same file: it has opened the file, and runs as
+    /// a user of the application.
+    pub(super) fn shares_file_with(&self, process: &Process) -> bool {
+        self.uids.contains(&process.uid) && !is_looptax(process) && !self.has(process) && { self.readers.as_ref() }
+            .is_some_and(|it| Self::is_reader(process, it))
+    }
+
     /// Whether looptax saw a process of the application.
     pub fn is_seen(&self) -> bool {
         !self.kin.is_empty()
@@ -377,11 +384,20 @@ mod tests {
         application.is_read_by(&[workers[0].pid]);
         let alien = process(std::process::id()).unwrap();
         let has = [&workers[0], &workers[1], &alien].map(|it| application.has(it));
+        // Another program was taken for the application; the workers use the same file.
+        let mut guessed = Application::default();
+        guessed.knows_readers(true);
+        guessed.add(&alien);
+        let shares = |guessed: &Application| [&workers[0], &workers[1], &alien].map(|it| guessed.shares_file_with(it));
+        let before = shares(&guessed);
+        guessed.is_read_by(&[workers[0].pid]);
+        let after = shares(&guessed);
         for pid in workers.iter().map(|it| it.pid).chain([master.id()]) {
             let pid = rustix::process::Pid::from_raw(i32::try_from(pid).unwrap()).unwrap();
             rustix::process::kill_process(pid, rustix::process::Signal::KILL).unwrap();
         }
         master.wait().unwrap();
         assert_eq!(has, [true, true, false]);
+        assert_eq!((before, after), ([false; 3], [true, true, false]));
     }
 }

@@ -1,6 +1,5 @@
 //! Adds the kernel's counts of requests to the facts of a watch.
 
-use looptax_host::discover::Process;
 use looptax_host::eyes::Asked;
 use looptax_model::dsn::Protocol;
 
@@ -34,6 +33,12 @@ impl Watch {
             let end = counted.client.as_ref();
             let is_own = end.is_some_and(|it| self.application.has_asked(it, client.as_ref()));
             self.seen.n_opened_by_all += asks.n_opened;
+            let itself = client.as_ref().filter(|it| end.is_some_and(|end| end.pid == it.pid));
+            let is_of_socket = matches!(counted.asked, Asked::Unix { .. });
+            if let Some(who) = itself.filter(|it| is_of_socket && self.application.shares_file_with(it)) {
+                self.seen.by_readers.add(asks);
+                self.seen.readers.insert(named(Some(who)));
+            }
             self.seen.n_opened_by_others += if is_own { 0 } else { asks.n_opened };
             match (&counted.asked, is_own) {
                 (Asked::Unix { .. }, true) => {
@@ -50,13 +55,13 @@ impl Watch {
                 }
                 (Asked::Tcp { .. }, true) if asks.n_opened > 0 && self.of.is_whole => {
                     let who = named(client.as_ref());
-                    self.came.over_tcp(client.as_ref().filter(|it| end.is_some_and(|end| end.pid == it.pid)));
+                    self.came.over_tcp(itself);
                     self.seen.over_tcp.push(OverTcp { who, at: now, session: None, is_open: false });
                 }
                 (Asked::Tcp { .. }, false) if asks.n_opened > 0 && client.is_some() => {
                     // If the process has ended, `client` is its parent.
-                    let is_itself = |it: &&Process| end.is_some_and(|end| end.pid == it.pid) && !is_looptax(it);
-                    client.iter().filter(is_itself).for_each(|it| self.came.other_over_tcp(it, now));
+                    let others = itself.filter(|it| !is_looptax(it));
+                    others.into_iter().for_each(|it| self.came.other_over_tcp(it, now));
                 }
                 (Asked::Tcp { .. }, false) if client.is_none() => self.seen.n_tcp_of_unknown += asks.n_opened,
                 _ => {}

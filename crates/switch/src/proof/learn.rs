@@ -35,7 +35,8 @@ impl Watch {
 
     /// Treats the collected programs as the application, if they are all the same program.
     pub(super) fn has_learnt(&mut self) {
-        let mut all = self.of.readers_of(self.askers.all(&self.open_tcp.keys().copied().collect()), |it| &it.process);
+        let mut all =
+            self.of.readers_of(self.askers.all(&self.connections.open_tcp.keys().copied().collect()), |it| &it.process);
         if self.application.is_seen() {
             all.retain(|it| self.of.may_be_read_by(&it.process));
             if all.is_empty() {

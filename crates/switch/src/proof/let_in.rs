@@ -169,6 +169,17 @@ impl Seen {
         is_known && self.by_kernel.is_some_and(|it| it.n_opened >= fewest && is_no_more(it))
     }
 
+    /// Whether other processes that use the application's file connected, closed each connection, and got no answers
+    /// except those to their logins, while the processes that looptax takes for the application did not connect.
+    pub(super) fn are_readers_refused(&self) -> bool {
+        let it = self.by_readers;
+        let is_no_more = it.of_whole_logins.is_some_and(|least| it.n_turns <= least);
+        let fewest = if self.protocol == Some(Protocol::Redis) { it.n_turns } else { 0 };
+        let is_refused = self.n_refused.is_none_or(|n| n >= fewest.max(FEWEST_COUNTED));
+        let is_alone = self.by_kernel.is_some_and(|own| own.n_opened == 0) && !self.is_reader_connected;
+        is_alone && it.n_opened >= FEWEST_COUNTED && is_no_more && is_refused
+    }
+
     /// Whether the server admitted the client, if looptax knows only the server's counts. looptax subtracts all known
     /// connections from the server's count, and judges by the number that is left. This proves something only if no
     /// other client connects.

@@ -1,7 +1,7 @@
 //! Proves whether an application uses the socket, from what the kernel and the server report after the change.
 //!
 //! `application` decides which processes belong to the application, and `askers` collects the programs that may be the
-//! application. `counter` gets counts from the kernel, `eye` from the server, `page` requests a page of the
+//! application. `connections` and `counter` ask the kernel, and `eye` asks the server; `page` requests a page of the
 //! application, and `log` reads the server's log. `watch` uses these modules to observe a connection repeatedly;
 //! `watched` describes this connection. `seen` holds the results and judges them; `let_in` knows which results show
 //! that the server admitted the application. `watches` holds the watches over all connections that move. These modules
@@ -12,6 +12,7 @@ mod asked;
 mod askers;
 mod between;
 mod came;
+mod connections;
 mod counter;
 mod eye;
 mod learn;

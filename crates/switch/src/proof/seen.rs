@@ -58,6 +58,12 @@ pub(super) struct Seen {
     pub(super) unasked: Option<String>,
     /// The application's requests over the socket; `None` if looptax may not count in the kernel.
     pub(super) by_kernel: Option<Asks>,
+    /// The requests over the socket of other processes that use the application's file, and the names of these
+    /// processes.
+    pub(super) by_readers: Asks,
+    pub(super) readers: BTreeSet<String>,
+    /// Whether such a process has a connection to the socket open that was open at the previous inspection.
+    pub(super) is_reader_connected: bool,
     /// The value of `by_kernel` at the second-to-last request for the server's counts.
     pub(super) asked_before: Asks,
     /// The connections that any program opened over any transport, counted by the kernel. Counting begins before the
@@ -246,6 +252,9 @@ impl Seen {
         // connection.
         if !self.is_proof() && self.asks_nothing() {
             return Judgement::Fails(StepCode::LoginsRefused, self.words_of_nothing());
+        }
+        if !self.is_proof() && self.are_readers_refused() {
+            return Judgement::Fails(StepCode::LoginsRefused, self.words_of_readers());
         }
         if !self.held.is_empty() {
             return Judgement::Unproved(self.words_of_held());
@@ -455,6 +464,28 @@ pub(super) mod tests {
         // A connection that still waits, and clients that may be another program's.
         assert_eq!(fails_with(&Seen { n_lasting_of_application: 1, ..with(24, Some(24)) }, 60, true), None);
         assert_eq!(fails_with(&Seen { is_unknown: true, ..with(24, Some(24)) }, 60, true), None);
+    }
+
+    #[test]
+    fn who_reads_the_file_and_is_refused_counts_although_another_program_is_taken_for_the_application() {
+        let seen = Seen {
+            protocol: Some(Protocol::Mysql),
+            by_kernel: Some(Asks::default()),
+            by_readers: Asks { n_opened: 16, n_turns: 16, of_logins: Some(64), of_whole_logins: Some(16) },
+            n_refused: Some(16),
+            held: ["php 7".to_owned()].into(),
+            ..Seen::default()
+        };
+        assert_eq!(fails_with(&seen, 60, true), Some(StepCode::LoginsRefused));
+        assert_eq!(fails_with(&seen, 60, false), None);
+        let others = [
+            Seen { is_reader_connected: true, ..seen.clone() },
+            Seen { n_refused: Some(1), ..seen.clone() },
+            Seen { by_readers: Asks { n_turns: 17, ..seen.by_readers }, ..seen.clone() },
+            Seen { by_kernel: Some(Asks { n_opened: 1, n_turns: 5, ..Asks::default() }), ..seen.clone() },
+            Seen { by_kernel: None, ..seen },
+        ];
+        assert!(others.iter().all(|it| fails_with(it, 60, true).is_none()));
     }
 
     #[test]

@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use looptax_bench::path::{Limits, ServerCounts};
-use looptax_host::discover::{Outlook, Process, Server, Sighting, any_process, holders};
+use looptax_host::discover::{Process, Server, Sighting, any_process};
 use looptax_host::waiting;
 
 use crate::clock::Since;
@@ -13,6 +13,7 @@ use crate::clock::Since;
 use super::application::{Application, is_looptax, named};
 use super::askers::Askers;
 use super::came::Came;
+use super::connections::{Connections, continued};
 use super::eye::{Eye, Session};
 use super::log::Logs;
 use super::seen::{Asks, Judgement, OverTcp, Seen};
@@ -23,30 +24,19 @@ pub struct Watch {
     pub(super) of: Watched,
     /// The time limits for the server's answers.
     limits: Limits,
-    outlook: Option<Outlook>,
+    pub(super) connections: Connections,
     eye: Eye,
     pub(super) application: Application,
     pub(super) was_running: bool,
     logs: Logs,
     /// The time when counting began.
     pub(super) start: Since,
-    known_tcp: BTreeSet<(SocketAddr, SocketAddr)>,
-    known_inodes: BTreeSet<u64>,
     sessions: Sessions,
-    /// Inodes of socket connections since counting began: the application's in `own_inodes`, looptax's in `our_inodes`.
+    /// Inodes of the application's connections to the socket since counting began.
     own_inodes: BTreeSet<u64>,
-    our_inodes: BTreeSet<u64>,
-    /// The look that first saw each connection: `listed_since` in the server's list, `open_since` in the kernel's list.
+    /// The sessions over the socket in the server's list, each with the look that first saw it.
     listed_since: BTreeMap<u64, u64>,
-    open_since: BTreeMap<u64, u64>,
-    n_looks: u64,
-    /// The process that holds the client's end of each TCP connection.
-    clients: BTreeMap<SocketAddr, Process>,
-    /// The process that holds the client's end of each connection to the socket.
-    over_socket: BTreeMap<u64, Process>,
-    /// The TCP connections that are open at present, each since the first look that found it open.
-    pub(super) open_tcp: BTreeMap<SocketAddr, Since>,
-    /// The connections of `open_tcp` that the server lists at present as sessions of the account.
+    /// The TCP connections that the server lists at present as sessions of the account.
     listed_tcp: BTreeSet<SocketAddr>,
     /// The application's TCP connections, whenever they were opened.
     pub(super) own_tcp: BTreeMap<SocketAddr, String>,
@@ -119,7 +109,7 @@ impl Watch {
     /// Looks for the application's connections in the networks of these processes too.
     pub(super) fn look_from(&mut self, clients: &[Process]) {
         let pids: Vec<u32> = clients.iter().map(|it| it.pid).collect();
-        self.outlook = { self.of.server.as_ref() }.map(|it| Outlook::new(it, &pids));
+        self.connections.look_from(self.of.server.as_ref(), &pids);
     }
 
     fn begin_as(of: Watched, application: Application) -> Self {
@@ -134,22 +124,14 @@ impl Watch {
         let (mut eye, unasked) = of.eye(limits);
         let method = of.method_of_pooler(limits).or_else(|| eye.method());
         Self {
-            outlook: { of.server.as_ref() }.map(|it| Outlook::new(it, &pids)),
+            connections: Connections::of(of.server.as_ref(), &pids),
             logs: { of.server.as_ref() }.map_or_else(Logs::default, |it| Logs::find(&it.process)),
             application,
             was_running: false,
             start: Since::now(),
-            known_tcp: BTreeSet::new(),
-            known_inodes: BTreeSet::new(),
             sessions: Sessions::default(),
             own_inodes: BTreeSet::new(),
-            our_inodes: BTreeSet::new(),
             listed_since: BTreeMap::new(),
-            open_since: BTreeMap::new(),
-            n_looks: 0,
-            clients: BTreeMap::new(),
-            over_socket: BTreeMap::new(),
-            open_tcp: BTreeMap::new(),
             listed_tcp: BTreeSet::new(),
             own_tcp: BTreeMap::new(),
             earlier_tcp: BTreeMap::new(),
@@ -214,14 +196,14 @@ impl Watch {
         }
         self.was_running = self.application.is_seen();
         self.application.know_the_others();
-        let own = |from: &SocketAddr| self.clients.get(from).is_some_and(|it| self.application.has(it));
+        let own = |from: &SocketAddr| self.connections.clients.get(from).is_some_and(|it| self.application.has(it));
         let others: Vec<SocketAddr> = { self.own_tcp.keys().copied() }.filter(|it| !own(it)).collect();
         for from in others {
             self.own_tcp.remove(&from);
         }
         // Containers have their own network namespaces, and the application may be in one of them.
         let pids = self.application.pids();
-        self.outlook = { self.of.server.as_ref() }.map(|it| Outlook::new(it, &pids));
+        self.connections.look_from(self.of.server.as_ref(), &pids);
         self.look();
         self.restart();
     }
@@ -230,7 +212,7 @@ impl Watch {
     fn is_only_of(&mut self, uid: u32) {
         self.application.retain(uid);
         self.is_guessed = false;
-        let own = |from: &SocketAddr| self.clients.get(from).is_some_and(|it| self.application.has(it));
+        let own = |from: &SocketAddr| self.connections.clients.get(from).is_some_and(|it| self.application.has(it));
         let others: Vec<SocketAddr> = self.own_tcp.keys().copied().filter(|it| !own(it)).collect();
         for from in others {
             self.own_tcp.remove(&from);
@@ -282,7 +264,7 @@ impl Watch {
         self.asked_then = Asks::default();
         self.seen =
             Seen { protocol, unasked, by_kernel, n_opened_by_all, is_tcp_seen_whole, was_used, ..Seen::default() };
-        self.earlier_inodes = self.open_since.keys().copied().collect();
+        self.earlier_inodes = self.connections.open_since.keys().copied().collect();
         self.is_earlier_open = self.has_earlier();
     }
 
@@ -317,16 +299,23 @@ impl Watch {
         for session in new {
             self.take_session(&session, now);
         }
+        self.keep_open();
         self.is_earlier_open = self.has_earlier();
-        let own = || self.open_since.iter().filter(|(inode, _)| self.own_inodes.contains(inode));
+        let own = || self.connections.open_since.iter().filter(|(inode, _)| self.own_inodes.contains(inode));
         self.seen.n_open_of_application = own().count() as u64;
-        self.seen.n_lasting_of_application = own().filter(|(_, since)| **since < self.n_looks).count() as u64;
-        let new = |it: &&u64| !self.earlier_inodes.contains(it) && !self.our_inodes.contains(it);
+        self.seen.n_lasting_of_application =
+            self.connections.lasting().filter(|it| self.own_inodes.contains(it)).count() as u64;
+        self.seen.is_reader_connected = self
+            .connections
+            .lasting()
+            .filter_map(|it| self.connections.over_socket.get(it))
+            .any(|it| self.application.shares_file_with(it));
+        let new = |it: &&u64| !self.earlier_inodes.contains(it) && !self.connections.ours.contains(it);
         self.seen.n_not_listed =
-            self.open_since.keys().filter(new).count().saturating_sub(self.listed_since.len()) as u64;
+            self.connections.open_since.keys().filter(new).count().saturating_sub(self.listed_since.len()) as u64;
         self.seen.n_listed = self.seen.n_listed.max(self.n_listed_alone());
         let open = |all: &BTreeMap<SocketAddr, String>| -> BTreeMap<SocketAddr, String> {
-            let open = all.iter().filter(|(from, _)| self.open_tcp.contains_key(from));
+            let open = all.iter().filter(|(from, _)| self.connections.open_tcp.contains_key(from));
             open.map(|(from, who)| (*from, who.clone())).collect()
         };
         let held = open(&self.earlier_tcp);
@@ -380,55 +369,24 @@ impl Watch {
 
     /// Whether the application has a TCP connection open at present, whenever it was opened.
     pub fn is_still_over_tcp(&self) -> bool {
-        self.own_tcp.keys().any(|from| self.open_tcp.contains_key(from))
+        self.own_tcp.keys().any(|from| self.connections.open_tcp.contains_key(from))
     }
 
     /// Returns the application's processes with a TCP connection, if each that was seen with one has one at present.
     pub fn wholly_over_tcp(&self) -> BTreeSet<&String> {
-        let open = self.own_tcp.iter().filter(|(from, _)| self.open_tcp.contains_key(from));
+        let open = self.own_tcp.iter().filter(|(from, _)| self.connections.open_tcp.contains_key(from));
         let open: BTreeSet<&String> = open.map(|it| it.1).collect();
-        let is_open = |(from, who): (&SocketAddr, &String)| !self.clients.contains_key(from) || open.contains(who);
+        let is_open =
+            |(from, who): (&SocketAddr, &String)| !self.connections.clients.contains_key(from) || open.contains(who);
         if self.own_tcp.iter().all(is_open) { open } else { BTreeSet::new() }
     }
 
     /// Returns the connections that are new since the last look, each with the process that holds it.
     fn look(&mut self) -> Vec<(Sighting, Option<Process>)> {
-        let mut new = Vec::new();
-        let all = { self.outlook.as_ref() }.map(Outlook::look).unwrap_or_default();
-        let open = || { all.iter() }.filter(|it| it.inode != 0);
-        let now = Since::now();
-        let open_tcp = { open() }.filter_map(|it| it.tcp).map(|(from, _)| from);
-        self.open_tcp = open_tcp.map(|from| (from, self.open_tcp.get(&from).copied().unwrap_or(now))).collect();
-        self.n_looks += 1;
-        let open_now = open().filter(|it| it.tcp.is_none()).map(|it| it.inode);
-        self.open_since = continued(&self.open_since, open_now, self.n_looks);
-        for sighting in all {
-            let is_new = match sighting.tcp {
-                Some(ends) => self.known_tcp.insert(ends),
-                None => self.known_inodes.insert(sighting.inode),
-            };
-            if is_new {
-                new.push(sighting);
-            }
-        }
-        let open = { new.iter() }.map(|it| it.inode).filter(|it| *it != 0);
-        let open: BTreeSet<u64> = open.collect();
-        let mut held = if open.is_empty() { BTreeMap::new() } else { holders(&open) };
-        let with_holder = |sighting: Sighting| (sighting, held.remove(&sighting.inode));
-        let new: Vec<_> = new.into_iter().map(with_holder).collect();
-        for (sighting, holder) in &new {
-            match (sighting.tcp, holder) {
-                (Some((from, _)), Some(holder)) => {
-                    self.clients.insert(from, holder.clone());
-                }
-                (None, Some(holder)) if holder.pid == std::process::id() => {
-                    self.our_inodes.insert(sighting.inode);
-                }
-                (None, Some(holder)) => {
-                    self.over_socket.insert(sighting.inode, holder.clone());
-                }
-                _ => {}
-            }
+        let new = self.connections.look();
+        for from in &self.connections.reused {
+            self.own_tcp.remove(from);
+            self.earlier_tcp.remove(from);
         }
         new
     }
@@ -453,12 +411,12 @@ impl Watch {
             it.is_open = it.session.is_some_and(lists);
         }
         let listed_now = { all.iter() }.filter(|it| it.from.is_none()).map(|it| it.id);
-        self.listed_since = continued(&self.listed_since, listed_now, self.n_looks);
+        self.listed_since = continued(&self.listed_since, listed_now, self.connections.n_looks);
         self.askers.use_the_account(&all);
         self.listed_tcp = all.iter().filter_map(|it| it.from).collect();
         let is_told = self.is_told();
         // The connection may have been opened since the last look; the next look then shows its process.
-        let waits = |it: &Session| is_told && it.from.is_some_and(|it| !self.clients.contains_key(&it));
+        let waits = |it: &Session| is_told && it.from.is_some_and(|it| !self.connections.clients.contains_key(&it));
         Some(self.sessions.new_of(all, waits))
     }
 
@@ -467,8 +425,9 @@ impl Watch {
     fn logging_in(&self) -> impl Iterator<Item = String> {
         let is_new =
             |(from, since): &(&SocketAddr, &Since)| !self.listed_tcp.contains(from) && since.elapsed() < LOGIN_LASTS;
-        let new = self.open_tcp.iter().filter(move |it| self.eye.sees_tcp() && self.of.is_whole && is_new(it));
-        let holders = new.filter_map(|(from, _)| self.clients.get(from));
+        let new =
+            self.connections.open_tcp.iter().filter(move |it| self.eye.sees_tcp() && self.of.is_whole && is_new(it));
+        let holders = new.filter_map(|(from, _)| self.connections.clients.get(from));
         holders.filter(|it| self.application.has(it)).map(|it| named(Some(it)))
     }
 
@@ -541,32 +500,33 @@ impl Watch {
 
     /// Whether the application still has a connection to the socket from before counting began.
     fn has_earlier(&self) -> bool {
-        let earlier = self.earlier_inodes.iter().filter(|it| self.open_since.contains_key(it));
-        earlier.filter_map(|it| self.over_socket.get(it)).any(|it| self.application.has(it))
+        let earlier = self.earlier_inodes.iter().filter(|it| self.connections.open_since.contains_key(it));
+        earlier.filter_map(|it| self.connections.over_socket.get(it)).any(|it| self.application.has(it))
     }
 
     /// Returns how many sessions over the socket can only be the application's: those that the server listed at an
     /// earlier inspection and still lists, minus the connections of other programs that were open the whole time. Such
     /// a session was open while looptax read the kernel's list, so this list shows its process.
     fn n_listed_alone(&self) -> u64 {
-        let is_others = |it: &u64| !self.own_inodes.contains(it) && !self.our_inodes.contains(it);
+        let is_others = |it: &u64| !self.own_inodes.contains(it) && !self.connections.ours.contains(it);
         // Other watches' logins are listed too.
-        let n_ours = self.open_since.keys().filter(|it| self.our_inodes.contains(it)).count();
+        let n_ours = self.connections.open_since.keys().filter(|it| self.connections.ours.contains(it)).count();
         let n_of_others = n_ours.saturating_sub(self.eye.n_over_socket());
         // There has to be at least one look between the two lists.
-        let alone = self.listed_since.values().filter(|it| **it < self.n_looks).map(|since| {
+        let alone = self.listed_since.values().filter(|it| **it < self.connections.n_looks).map(|since| {
             let n_listed = self.listed_since.values().filter(|it| *it <= since).count();
-            let n_others = self.open_since.iter().filter(|(inode, it)| **it <= since + 1 && is_others(inode)).count();
+            let n_others =
+                self.connections.open_since.iter().filter(|(inode, it)| **it <= since + 1 && is_others(inode)).count();
             n_listed.saturating_sub(n_others + n_of_others) as u64
         });
         alone.max().unwrap_or(0)
     }
 
-    /// Notes the application's connections among the listed sessions, which were opened before counting began. looptax
-    /// may have learnt only now which processes are the application.
+    /// Notes the application's connections among the listed sessions, whenever they were opened. looptax may have learnt
+    /// only now which processes are the application, or which process holds a connection.
     fn keep_open(&mut self) {
         for from in &self.listed_tcp {
-            if let Some(holder) = self.clients.get(from).filter(|it| self.application.has(it)) {
+            if let Some(holder) = self.connections.clients.get(from).filter(|it| self.application.has(it)) {
                 self.own_tcp.insert(*from, named(Some(holder)));
             }
         }
@@ -576,7 +536,7 @@ impl Watch {
         let Some(from) = session.from else {
             return;
         };
-        let holder = self.clients.get(&from);
+        let holder = self.connections.clients.get(&from);
         let is_foreign = holder.is_none() && (self.is_told() || self.application.is_in_containers());
         if holder.is_some_and(is_looptax) || is_foreign {
             return;
@@ -591,9 +551,4 @@ impl Watch {
             self.seen.over_tcp.push(OverTcp { who: named(holder), at: now, session: Some(session.id), is_open: true });
         }
     }
-}
-
-/// Returns the present connections, each with the number of the look that first saw it.
-fn continued(before: &BTreeMap<u64, u64>, now: impl Iterator<Item = u64>, look: u64) -> BTreeMap<u64, u64> {
-    now.map(|it| (it, before.get(&it).copied().unwrap_or(look))).collect()
 }

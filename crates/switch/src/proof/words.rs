@@ -62,6 +62,15 @@ impl Seen {
         "no process connected, neither over the socket nor over TCP".to_owned()
     }
 
+    /// Describes the refused connections of other processes that use the application's file.
+    pub(super) fn words_of_readers(&self) -> String {
+        let n = self.by_readers.n_opened;
+        format!(
+            "{} read the new file and connected to the socket {n} times, but got no answer after the login",
+            some(&self.readers)
+        )
+    }
+
     pub(super) fn how_it_is_known(&self) -> String {
         let whose = self.whose();
         let how = match (&self.unasked, self.by_kernel) {

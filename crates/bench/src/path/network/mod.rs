@@ -30,7 +30,7 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space}
 pub use nat::has_nft;
 use netlink::Netlink;
 pub use sidecar::{in_sidecar, move_to_sidecar};
-pub use user::may_make_namespaces;
+pub use user::{may_make_namespaces, pass_on};
 
 /// The host that connections to the container come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,6 +49,11 @@ impl Host {
     /// Returns the container's address on this host's bridge.
     pub fn container_address(self) -> Ipv4Addr {
         Ipv4Addr::new(10, self.subnet(), 0, 2)
+    }
+
+    /// Returns an address on this host's bridge that nothing uses.
+    pub fn unused_address(self) -> Ipv4Addr {
+        Ipv4Addr::new(10, self.subnet(), 0, 3)
     }
 
     /// Returns the second byte of the host's addresses. The number is chosen for this project; the namespaces contain
@@ -90,7 +95,8 @@ pub struct Network {
     hosts: Vec<(Host, OwnedFd)>,
 }
 
-const BRIDGE: &str = "br0";
+/// The name of a host's bridge.
+pub const BRIDGE: &str = "br0";
 const HOST_END: &str = "veth0";
 
 impl Network {
@@ -154,6 +160,14 @@ impl Network {
         let found = self.hosts.iter().find(|(it, _)| *it == host);
         let (_, namespace) = found.ok_or(io::ErrorKind::NotFound)?;
         move_into(namespace)
+    }
+
+    /// Returns the container's network namespace, for a program that enters it.
+    ///
+    /// # Errors
+    /// No descriptor is left.
+    pub fn container(&self) -> io::Result<OwnedFd> {
+        self.container.try_clone()
     }
 
     /// Runs `work` on a host, and moves the calling thread back into the container.

@@ -4,13 +4,12 @@
 
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 
 use looptax_host::program::find_program;
-use rustix::thread::{CapabilitySet, capabilities, configure_capability_in_ambient_set, set_capabilities};
+use rustix::thread::CapabilitySet;
 
-use super::{Host, Network};
+use super::{Host, Network, pass_on};
 
 const NFT: &str = "nft";
 
@@ -44,22 +43,11 @@ impl Network {
     }
 }
 
-/// Passes the needed capability on to `nft`. Otherwise `nft` would run without capabilities in a user namespace,
-/// because the process keeps its user in that namespace, and this user is not root.
-fn keep_right() -> io::Result<()> {
-    let right = CapabilitySet::NET_ADMIN;
-    let mut sets = capabilities(None)?;
-    sets.inheritable |= right;
-    set_capabilities(None, sets)?;
-    Ok(configure_capability_in_ambient_set(right, true)?)
-}
-
 fn load(rules: &str) -> io::Result<()> {
     #[allow(clippy::disallowed_methods, reason = "if looptax has root's rights, only root can change this program")]
     let mut nft = Command::new(find_program(NFT)?);
     nft.args(["-f", "-"]).stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::piped());
-    // SAFETY: only system calls; no memory is allocated between fork and exec.
-    unsafe { nft.pre_exec(keep_right) };
+    pass_on(&mut nft, CapabilitySet::NET_ADMIN);
     let mut nft = nft.spawn()?;
     if let Some(mut input) = nft.stdin.take() {
         // If `nft` has not read the rules, its exit status shows that.

@@ -372,7 +372,7 @@ struct Compare {
     #[serde(default)]
     #[schemars(length(max = 4), inner(range(min = 1, max = 256)))]
     connections: Vec<u32>,
-    /// Arms to compare: unix, tcp, tcp6, abstract, tls, tls-unix, bridge, nat, proxy, redirect. Default: unix and tcp.
+    /// Arms to compare: unix, tcp, tcp6, abstract, tls, tls-unix, bridge, nat, proxy, pasta, redirect. Default: unix and tcp.
     #[serde(default)]
     arms: Vec<String>,
     /// The requests: point-select, read-write, tpcb, get, set, ping, ... Default: the usual workload of the server.

@@ -27,7 +27,7 @@ pub(super) fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerE
         let (name, value) = ONE_THREAD;
         settings.push((name.to_owned(), value.to_owned()));
     }
-    let program = Program { path: site.binary.clone(), args, input: String::new(), secret: None };
+    let program = Program::new(site.binary.clone(), args);
     Ok(Launch {
         program,
         socket: Some(socket),

@@ -33,10 +33,8 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     args.push(format!("--listen-unix={}", socket.display()));
     Ok(Launch {
         program: Program {
-            path: site.binary.clone(),
-            args,
-            input: String::new(),
             secret: Some((PASSWORD, site.login.password.clone())),
+            ..Program::new(site.binary.clone(), args)
         },
         socket: Some(socket),
         tcp: Some(tcp),

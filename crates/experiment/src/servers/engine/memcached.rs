@@ -41,7 +41,7 @@ fn launch(site: &Site<'_>, idx: usize, tcp: SocketAddr) -> Result<Launch, Server
         (None, Some(tcp))
     };
     Ok(Launch {
-        program: Program { path: site.binary.clone(), args, input: String::new(), secret: None },
+        program: Program::new(site.binary.clone(), args),
         socket,
         tcp,
         tls: None,

@@ -41,12 +41,7 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
 
 /// Launches the server. The port is an argument and not in the configuration, because it changes with each launch.
 fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
-    let program = Program {
-        path: site.binary.clone(),
-        args: vec![format!("--defaults-file={}", site.path_text(CONFIG_FILE)), format!("--port={}", tcp.port())],
-        input: String::new(),
-        secret: None,
-    };
+    let program = Program::new(site.binary.clone(), vec![format!("--defaults-file={}", site.path_text(CONFIG_FILE)), format!("--port={}", tcp.port())]);
     Ok(Launch {
         program,
         socket: Some(site.scratch.socket_path("s.sock")?),
@@ -157,7 +152,7 @@ fn install_mariadb(site: &Site<'_>) -> Program {
         "--innodb-flush-method=fsync".to_owned(),
         "--innodb-use-native-aio=0".to_owned(),
     ];
-    Program { path, args: args.to_vec(), input: String::new(), secret: None }
+    Program::new(path, args.to_vec())
 }
 
 /// Returns the folder whose `bin` or `sbin` contains the server. By default the script uses the system's folder, and if
@@ -180,5 +175,5 @@ fn install_mysql(site: &Site<'_>) -> Program {
         "--innodb-use-native-aio=0".to_owned(),
         "--secure-file-priv=NULL".to_owned(),
     ];
-    Program { path: site.binary.clone(), args: args.to_vec(), input: String::new(), secret: None }
+    Program::new(site.binary.clone(), args.to_vec())
 }

@@ -112,12 +112,7 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     let config = site.rewrite(CONFIG_FILE, &text)?;
     let named = |(name, value): &(&str, &str)| (format!("pgbouncer {name}"), (*value).to_owned());
     Ok(Launch {
-        program: Program {
-            path: site.binary.clone(),
-            args: vec![config.display().to_string()],
-            input: String::new(),
-            secret: None,
-        },
+        program: Program::new(site.binary.clone(), vec![config.display().to_string()]),
         socket: Some(site.postgres_socket(tcp.port())?),
         tcp: Some(tcp),
         tls: None,

@@ -77,7 +77,7 @@ fn launch(site: &Site<'_>, idx: usize, ports: Ports) -> Result<Launch, ServerErr
     ];
     let named = |(name, value): &(&str, &str)| (format!("pgpool {name}"), (*value).to_owned());
     Ok(Launch {
-        program: Program { path: site.binary.clone(), args: args.concat(), input: String::new(), secret: None },
+        program: Program::new(site.binary.clone(), args.concat()),
         socket: Some(site.postgres_socket(ports.plain.port())?),
         tcp: Some(ports.plain),
         tls: None,

@@ -67,12 +67,7 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
     ];
     let words = words.map(str::to_owned);
     Ok(Launch {
-        program: Program {
-            path: site.binary.clone(),
-            args: words.into_iter().chain([config.display().to_string()]).collect(),
-            input: String::new(),
-            secret: None,
-        },
+        program: Program::new(site.binary.clone(), words.into_iter().chain([config.display().to_string()]).collect()),
         socket: Some(socket),
         tcp: Some(tcp),
         tls: None,

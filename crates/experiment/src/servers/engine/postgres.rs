@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 
 use super::recipe::{Engine, Launch, Site, owned};
 use crate::servers::process::StopSignal;
-use crate::servers::spawn::Program;
+use crate::servers::spawn::{Input, Program};
 use crate::servers::{ServerError, certificate};
 
 /// The file from which initdb reads the password; it is removed once the server is ready.
@@ -46,17 +46,10 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
     ];
     let single_args = ["--single", "-F", "-D", &data, "postgres"].map(str::to_owned);
     Ok(vec![
+        Program::new(site.binary.with_file_name("initdb"), initdb_args.to_vec()),
         Program {
-            path: site.binary.with_file_name("initdb"),
-            args: initdb_args.to_vec(),
-            input: String::new(),
-            secret: None,
-        },
-        Program {
-            path: site.binary.clone(),
-            args: single_args.to_vec(),
-            input: "CREATE DATABASE looptax;\n".to_owned(),
-            secret: None,
+            input: Input::Text("CREATE DATABASE looptax;\n"),
+            ..Program::new(site.binary.clone(), single_args.to_vec())
         },
     ])
 }
@@ -69,7 +62,7 @@ fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
         args.extend(["-c".to_owned(), format!("{name}={value}")]);
     }
     Ok(Launch {
-        program: Program { path: site.binary.clone(), args, input: String::new(), secret: None },
+        program: Program::new(site.binary.clone(), args),
         socket: Some(site.postgres_socket(tcp.port())?),
         tcp: Some(tcp),
         tls: site.listening.has_tls.then_some(tcp),

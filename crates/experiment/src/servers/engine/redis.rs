@@ -36,7 +36,7 @@ fn launch(site: &Site<'_>, ports: Ports) -> Result<Launch, ServerError> {
     if let Some(tls) = tls {
         args.extend(["--tls-port".to_owned(), tls.port().to_string()]);
     }
-    let program = Program { path: site.binary.clone(), args, input: String::new(), secret: None };
+    let program = Program::new(site.binary.clone(), args);
     Ok(Launch {
         program,
         socket: Some(site.scratch.socket_path("s.sock")?),

@@ -44,7 +44,7 @@ pub(super) fn start(
         all.append(&mut args);
         (path, args) = (looptax.to_owned(), all);
     }
-    let program = Program { path, args, input: String::new(), secret: None };
+    let program = Program::new(path, args);
     let mut guard = ChildGuard::spawn_as_us(&program, StopSignal::Term, scratch)?;
     wait_until_ready(&mut guard, &socket, scratch)?;
     let child = guard.keep();

@@ -34,15 +34,15 @@ pub(super) const MEMCACHED: Facts = Facts {
         lacks: &[
             (Arm::Abstract, "memcached has no abstract socket"),
             TLS_UNIX,
-            (
-                Arm::Proxy,
-                "memcached identifies its clients only by address, and sees only the proxy's address: looptax could \
-                 prove nothing",
-            ),
+            (Arm::Proxy, ONLY_PROXY),
+            (Arm::Pasta, ONLY_PROXY),
             TLS,
         ],
     }),
 };
+
+const ONLY_PROXY: &str = "memcached identifies its clients only by address, and sees only the proxy's address: looptax \
+    could prove nothing";
 
 pub(super) const MONGODB: Facts = Facts { name: "mongodb", title: "MongoDB", programs: &["mongod"], ..DOCUMENTS };
 
@@ -74,6 +74,7 @@ pub(super) const FERRETDB: Facts = Facts {
             (Arm::Bridge, ONE_ADDRESS),
             (Arm::Nat, ONE_ADDRESS),
             (Arm::Proxy, ONE_ADDRESS),
+            (Arm::Pasta, ONE_ADDRESS),
             TLS_UNIX,
             TLS,
         ],
