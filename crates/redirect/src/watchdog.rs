@@ -319,7 +319,8 @@ fn serve(config: &Config, page: &'static Page, started: &Started) -> io::Result<
     Arc::new(supervisor).start()
 }
 
-/// Runs the watchdog for processes that outlive the program.
+/// Takes the watchdog's place for processes that outlive the program, and after the watchdog was killed. Waits, and
+/// serves the processes itself if the supervisor dies.
 pub(crate) fn keep(config: &Config, page: &'static Page, started: &Started, served_by: &OwnedFd) -> fork::Never {
     fork::withdraw("looptax-run");
     let heard = [(served_by.as_fd(), libc::POLLIN), (started.listener.fd(), 0)];

@@ -110,7 +110,7 @@ impl Explain for SwitchError {
             ),
             Self::Unreadable { path, .. } => {
                 format!(
-                    "restore the files by hand: the old and the new files are in {}, as `0.old` and `0.new`",
+                    "restore the files by hand: both versions of each file are in {}: 0.old and 0.new are the first file's, and so on",
                     path.display()
                 )
             }

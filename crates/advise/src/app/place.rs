@@ -260,7 +260,7 @@ fn one_of<'a>(app: &App, text: &'a str) -> Result<&'a str, String> {
     if !app.host_is.contains(&HostForm::Abstract) {
         let is_sql = matches!(app.kind, Kind::Mysql | Kind::Postgres);
         return if is_sql {
-            Err("looptax has not tested the driver with a list of hosts".to_owned())
+            Err("the host is a list, and looptax has not tested which of the hosts this driver uses".to_owned())
         } else {
             Ok(text)
         };

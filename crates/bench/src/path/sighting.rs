@@ -18,6 +18,9 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 /// Maximum number of descendants of a process that are inspected, because a check must stay short.
 const MOST_PROCESSES: usize = 64;
 
+/// The descriptors that are tried if the kernel does not list a process's descriptors.
+const MOST_UNLISTED: u32 = 1024;
+
 /// The other end of a connection.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Peer {
@@ -78,11 +81,18 @@ fn of_process<T>(pid: u32, look: impl Fn(&OwnedFd) -> Option<T>) -> Vec<T> {
         return Vec::new();
     };
     let folder = format!("/proc/{pid}/fd");
-    let is_socket = |number: &u32| {
+    let is_file = |number: &u32| {
         kernel::link(format!("{folder}/{number}"))
-            .is_ok_and(|target| target.as_os_str().as_bytes().starts_with(b"socket:"))
+            .is_ok_and(|target| !target.as_os_str().as_bytes().starts_with(b"socket:"))
     };
-    entries(&folder).into_iter().filter(is_socket).filter_map(|number| look(&borrowed(&handle, number)?)).collect()
+    let mut numbers = entries(&folder);
+    if numbers.is_empty() {
+        // The kernel gives the folder of a process that protects itself to root, even if looptax may inspect the process
+        // in its user namespace.
+        numbers = (0..MOST_UNLISTED).collect();
+    }
+    numbers.retain(|it| !is_file(it));
+    numbers.into_iter().filter_map(|number| look(&borrowed(&handle, number)?)).collect()
 }
 
 fn borrowed(process: &OwnedFd, number: u32) -> Option<OwnedFd> {

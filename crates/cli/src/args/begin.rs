@@ -20,19 +20,19 @@ pub(crate) struct TurnArgs {
 /// Conditions for the start of a comparison. A comparison that has started runs to its end.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct BeginArgs {
-    /// Start only in this part of the day, such as 02:00-04:00.
+    /// Refuse to start outside these hours, such as 02:00-04:00.
     ///
     /// The times are this machine's local time; 22:00-03:00 spans midnight. At other times looptax refuses the run, or
     /// waits if --wait is given.
     #[arg(hide_short_help = true, long, value_name = "FROM-TO", value_parser = part_of_day)]
     pub(crate) between: Option<PartOfDay>,
-    /// Start only below this load per processor, such as 0.2.
+    /// Refuse to start above this load per processor, such as 0.2.
     ///
     /// The limit applies to the load average of the last minute, divided by the number of processors. If the load is
     /// higher, looptax refuses the run, or waits if --wait is given.
     #[arg(hide_short_help = true, long, value_name = "LOAD", value_parser = load)]
     pub(crate) max_load: Option<f64>,
-    /// Do not start while FILE exists.
+    /// Refuse to start while FILE exists.
     ///
     /// looptax refuses the run, or waits until the file is gone if --wait is given. A run that has started continues.
     /// Default: /etc/looptax/stop if --between or --max-load is given, otherwise no file.

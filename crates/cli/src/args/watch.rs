@@ -34,7 +34,7 @@ pub(crate) struct WatchArgs {
     /// published port. Each request then costs more to count.
     #[arg(long)]
     pub(crate) elsewhere: bool,
-    /// Write OpenMetrics: counters and a histogram of times.
+    /// Write OpenMetrics: counters, and a histogram of response times.
     ///
     /// For the textfile folder of Prometheus's node exporter. The counters begin at the start of `watch`; the file is
     /// rewritten at each snapshot. With --once the file has gauges of the one count, and `-` prints them.

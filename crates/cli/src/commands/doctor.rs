@@ -19,11 +19,7 @@ pub(crate) fn run(args: &DoctorArgs, terminal: Terminal) -> Result<Exit, Failure
     Outputs::default().writes("--json", args.json.path())?;
     sys::require_measurable()?;
     let stop = stop_flag()?;
-    terminal.words(&format!(
-        "plan: A/A runs per arm: {}; runs with a known delay of 1, 3 and 10 %; runs with two slice lengths; {} epochs \
-         of half a second in each run (--tests chooses the tests)",
-        args.runs, args.fixed
-    ));
+    terminal.words(&plan(&spec));
     let _alone = claim(terminal, args.turn.wait, &stop);
     let mut stage = Stage::line(terminal);
     let found = doctor::run(&spec, &mut stage, &stop)?;
@@ -38,6 +34,17 @@ pub(crate) fn run(args: &DoctorArgs, terminal: Terminal) -> Result<Exit, Failure
         DoctorAnswer::Unanswered | DoctorAnswer::Busy => Exit::Invalid,
         DoctorAnswer::SomeOpen | DoctorAnswer::NoGrossError | DoctorAnswer::Believable => Exit::Done,
     })
+}
+
+fn plan(spec: &Spec) -> String {
+    let tests = [
+        (spec.has_aa, format!("A/A runs per arm: {}", spec.n_runs)),
+        (spec.has_inject, "runs with a known delay of 1, 3 and 10 %".to_owned()),
+        (spec.has_slices, "runs with two slice lengths".to_owned()),
+    ];
+    let chosen: Vec<String> = tests.into_iter().filter_map(|(is_chosen, words)| is_chosen.then_some(words)).collect();
+    let n = spec.n_epochs;
+    format!("plan: {}; {n} epochs of half a second in each run (--tests chooses the tests)", chosen.join("; "))
 }
 
 fn spec(args: &DoctorArgs) -> Result<Spec, Failure> {
@@ -59,4 +66,28 @@ fn spec(args: &DoctorArgs) -> Result<Spec, Failure> {
 
 fn show(found: &Doctor, args: &DoctorArgs, terminal: Terminal) -> Result<(), Failure> {
     outputs::show(found, &args.json, || report::doctor(found, terminal.style()))
+}
+
+#[cfg(test)]
+mod tests {
+    use looptax_model::dsn::Kind;
+
+    use super::*;
+
+    #[test]
+    fn the_plan_names_only_the_chosen_tests() {
+        let spec = |has_aa, has_inject| Spec {
+            kind: Kind::Echo,
+            client: "poll".parse().unwrap(),
+            seed: 1,
+            n_epochs: 20,
+            n_runs: 3,
+            has_aa,
+            has_inject,
+            has_slices: false,
+        };
+        let end = "20 epochs of half a second in each run (--tests chooses the tests)";
+        assert_eq!(plan(&spec(true, false)), format!("plan: A/A runs per arm: 3; {end}"));
+        assert_eq!(plan(&spec(false, true)), format!("plan: runs with a known delay of 1, 3 and 10 %; {end}"));
+    }
 }

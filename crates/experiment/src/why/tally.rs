@@ -60,7 +60,7 @@ impl Tally {
         ns
     }
 
-    /// Adds a sample, either of a process that takes part in requests or of any other process.
+    /// Adds a sample. If `doer` is `None`, the process takes no part in requests, and its sample is only counted.
     pub(crate) fn count(
         &mut self,
         weights: &mut Weights,

@@ -24,10 +24,14 @@ const WEB_SERVERS: [&str; 12] = [
 ];
 
 /// Programs that pass connections on. Poolers that are also a kind of server are in the list of servers.
-const PROXIES: [&str; 12] = [
+const PROXIES: [&str; 16] = [
     "docker-proxy",
     "rootlessport",
     "slirp4netns",
+    "pasta",
+    "pasta.avx2",
+    "passt",
+    "passt.avx2",
     "haproxy",
     "envoy",
     "mysqlrouter",

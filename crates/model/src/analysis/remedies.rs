@@ -156,7 +156,7 @@ struct Alone {
     cpu_us: Option<stats::Estimate>,
 }
 
-/// The gain of one comparison over another, computed from their baselines.
+/// How much faster requests are in one comparison than in another, each over its baseline arm.
 struct Gained {
     /// ln(rate after / rate before).
     theta: stats::Estimate,

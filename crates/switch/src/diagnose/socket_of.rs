@@ -192,7 +192,7 @@ pub(crate) fn unseen(host: Option<&str>, port: u16) -> String {
         .zip(own)
         .is_some_and(|(ip, own)| looptax_host::discover::is_listened_at(SocketAddr::new(ip, port), &own) == Some(true));
     let why = if !listens {
-        "looptax saw no server with a socket on that port"
+        "looptax saw no program that listens on that port of this machine"
     } else if rustix::process::geteuid().is_root() {
         "the program that listens on that port is not a known server of this kind"
     } else {

@@ -248,8 +248,8 @@ impl Seen {
             let words = "the application's processes do not run any more".to_owned();
             return Judgement::Fails(StepCode::ApplicationGone, words);
         }
-        // If a process connected and was refused, the switch fails, even if another process still has its earlier
-        // connection.
+        // If a process connected and was refused, the switch fails, even if another process still has its TCP connection
+        // from before the switch.
         if !self.is_proof() && self.asks_nothing() {
             return Judgement::Fails(StepCode::LoginsRefused, self.words_of_nothing());
         }

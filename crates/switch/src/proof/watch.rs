@@ -552,3 +552,49 @@ impl Watch {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::net::TcpStream;
+    use std::process::Command;
+
+    use looptax_host::discover::process;
+    use looptax_model::dsn::Address;
+    use looptax_testkit::fake_redis::{FakeRedis, Script};
+    use looptax_testkit::patience;
+    use looptax_testkit::scratch::Scratch;
+
+    use super::*;
+
+    #[test]
+    fn a_session_counts_although_its_process_is_seen_after_the_session() {
+        let scratch = Scratch::new();
+        let server = FakeRedis::start(&scratch.file("."), Script::default());
+        let mut worker = Command::new("sleep").arg("60").spawn().unwrap();
+        let application = process(worker.id()).unwrap();
+        let of = Watched {
+            title: "redis".to_owned(),
+            address: Address::parse(&format!("redis://{}", server.tcp)).unwrap(),
+            tcp: Some(server.tcp),
+            socket: None,
+            server: None,
+            is_behind_proxy: false,
+            is_whole: true,
+            file: None,
+        };
+        let mut watch = Watch::begin(of, &[application.clone()], None);
+        let client = TcpStream::connect(server.tcp).unwrap();
+        let from = client.local_addr().unwrap();
+        let is_listed = |watch: &mut Watch| watch.ask().is_some_and(|it| it.iter().any(|it| it.from == Some(from)));
+        patience::wait_for("the session", Duration::from_secs(20), || is_listed(&mut watch).then_some(()));
+        watch.tick();
+        let before = watch.own_tcp.contains_key(&from);
+        // The next look finds the process.
+        watch.connections.clients.insert(from, application);
+        watch.tick();
+        let after = watch.own_tcp.contains_key(&from);
+        worker.kill().unwrap();
+        worker.wait().unwrap();
+        assert_eq!([before, after], [false, true]);
+    }
+}

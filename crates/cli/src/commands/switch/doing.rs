@@ -14,7 +14,7 @@ use crate::terminal::{self, Terminal};
 pub(super) fn kept() -> Result<Kept, Failure> {
     let Some(data) = data_folder() else {
         return Err(Failure::usage(
-            "looptax has no place for the old file: neither XDG_DATA_HOME nor HOME is set",
+            "looptax does not know where it keeps old files: neither XDG_DATA_HOME nor HOME is set",
             "set one of them",
         ));
     };

@@ -73,7 +73,7 @@ impl Clients {
             let is_open = { found.servers.iter() }.any(|it| it.endpoints.is_empty());
             let words = match (found.sees_all, is_open) {
                 (true, _) => "no client on this machine is connected at present",
-                (false, false) => "no connection of this machine to these sockets is open at present",
+                (false, false) => "no client on this machine is connected to the servers' known addresses at present",
                 (false, true) => "only root sees which connections lead to a server with unknown sockets",
             };
             lines.wrapped(0, words);
