@@ -1,15 +1,18 @@
-//! Gives up capabilities of the calling thread: permanently, or only while it inspects other users' files.
+//! Gives up capabilities of the calling thread: permanently, or only while it inspects other users' files. Passes
+//! capabilities on to a program.
 //!
 //! If a process of root has only the capabilities that it needs to inspect other users' files, neither this process nor
 //! the programs that it starts can write in another user's folder.
 
 use std::io;
 use std::marker::PhantomData;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 pub use rustix::thread::CapabilitySet;
 use rustix::thread::{
     CapabilitySets, capabilities, capability_is_in_bounding_set, clear_ambient_capability_set,
-    remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
+    configure_capability_in_ambient_set, remove_capability_from_bounding_set, set_capabilities, set_no_new_privs,
 };
 
 /// The capabilities that are needed to find out to which processes sockets belong. They give access to the links in
@@ -21,6 +24,22 @@ pub const LOOKING: CapabilitySet = CapabilitySet::SYS_PTRACE.union(CapabilitySet
 
 /// The capabilities that root needs to write a result into a folder of another user.
 pub const WRITING: CapabilitySet = CapabilitySet::DAC_OVERRIDE.union(CapabilitySet::CHOWN).union(CapabilitySet::FOWNER);
+
+/// Passes rights of this process on to a program. Without this, the program would run without rights in a user
+/// namespace, because the process keeps its user in that namespace, and this user is not root.
+pub fn pass_on(command: &mut Command, rights: CapabilitySet) {
+    if rights.is_empty() {
+        return;
+    }
+    let keep = move || -> io::Result<()> {
+        let mut sets = capabilities(None)?;
+        sets.inheritable |= rights;
+        set_capabilities(None, sets)?;
+        rights.iter().try_for_each(|it| Ok(configure_capability_in_ambient_set(it, true)?))
+    };
+    // SAFETY: only system calls; no memory is allocated between fork and exec.
+    unsafe { command.pre_exec(keep) };
+}
 
 /// Gives up all capabilities except `kept`: for the calling thread, for the threads that it starts, and for all
 /// programs that these threads execute. Call it only while the process has a single thread.

@@ -206,8 +206,13 @@ pub fn measures_tls(server_kind: &str) -> Option<String> {
 
 /// Returns the command that measures the cost of a container's proxy in front of a private server of this kind; `None`
 /// if there is no such server.
-pub fn measures_proxy(server_kind: &str) -> Option<String> {
-    measures_arm(server_kind, Arm::Proxy)
+pub fn measures_proxy(server_kind: &str, proxy: &str) -> Option<String> {
+    let arm = match proxy {
+        "docker-proxy" => Arm::Proxy,
+        "pasta" | "pasta.avx2" | "passt" | "passt.avx2" => Arm::Pasta,
+        _ => return None,
+    };
+    measures_arm(server_kind, arm)
 }
 
 fn measures_arm(server_kind: &str, arm: Arm) -> Option<String> {

@@ -33,7 +33,7 @@ pub use family::Family;
 pub use link::{Calls, Limits, Link, LinkFacts, Unlimited};
 pub use network::{
     BRIDGE, Host, Network, NetworkError, get_right, has_nft, in_sidecar, may_make_namespaces, move_to_sidecar,
-    namespace_name, pass_on,
+    namespace_name,
 };
 pub use one_shot::OneShot;
 pub use peer::{Admitted, admit, trust_peers};

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use crate::servers::PrivateServer;
-use crate::servers::publish::{self, By, Published};
+use crate::servers::publish::{self, By, Container, Published};
 use looptax_bench::path::host_of;
 use looptax_bench::path::{
-    Endpoint, Host, Limits, Link, Network, Relayed, TlsClient, in_sidecar, move_to_sidecar, relayed_by,
+    BRIDGE, Endpoint, Host, Limits, Link, Network, Relayed, TlsClient, in_sidecar, move_to_sidecar, relayed_by,
 };
 use looptax_bench::{Helper, Origin};
 use looptax_model::dsn::Arm;
@@ -87,7 +87,7 @@ impl TargetArms {
             }
             for arm in arms.iter().copied().filter(|it| it.is_relayed()) {
                 let (by, on) = match arm {
-                    Arm::Pasta => (By::Pasta(network.container()?), publish::PASTA_LISTENS),
+                    Arm::Pasta => (By::Pasta(container(network)?), publish::PASTA_LISTENS),
                     _ => (By::Proxy, Ipv4Addr::LOCALHOST),
                 };
                 let published = Published {
@@ -218,6 +218,15 @@ impl TargetArms {
     pub(crate) fn tls(&self, arm: Arm) -> Option<&TlsClient> {
         self.tls.as_ref().filter(|_| arm.is_tls())
     }
+}
+
+fn container(network: &Network) -> io::Result<Container> {
+    Ok(Container {
+        network: network.container()?,
+        interface: BRIDGE,
+        gateway: Host::Plain.address(),
+        unused: Host::Plain.unused_address(),
+    })
 }
 
 fn thread_on(network: &Arc<Network>, host: Host) -> Result<Arc<ArmThread>, HostError> {

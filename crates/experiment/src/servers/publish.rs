@@ -14,7 +14,6 @@ use std::sync::Arc;
 use std::time::Duration;
 
 pub use copy::serve;
-use looptax_bench::path::{BRIDGE, Host};
 use looptax_host::program::find_program;
 use rustix::fs::Access;
 use rustix::thread::CapabilitySet;
@@ -56,8 +55,18 @@ pub struct Published {
 #[derive(Debug)]
 pub enum By {
     Proxy,
-    /// `pasta`, with the network namespace of the container.
-    Pasta(OwnedFd),
+    Pasta(Container),
+}
+
+/// The facts about a container that `pasta` needs.
+#[derive(Debug)]
+pub struct Container {
+    pub network: OwnedFd,
+    /// The host's interface to the container.
+    pub interface: &'static str,
+    pub gateway: Ipv4Addr,
+    /// An address of the container's network that nothing uses.
+    pub unused: Ipv4Addr,
 }
 
 /// Returns the name of the port proxy: `docker-proxy`, or looptax's own loop.
@@ -85,7 +94,7 @@ pub(crate) fn start<'a>(
     scratch: &'a Scratch,
 ) -> Result<ChildGuard<'a>, ServerError> {
     let program = match (by, docker_proxy()) {
-        (By::Pasta(inside), _) => by_pasta(published, inside)?,
+        (By::Pasta(container), _) => by_pasta(published, container)?,
         (By::Proxy, Some(path)) => by_docker(published, &path, scratch),
         (By::Proxy, None) => {
             let [on, to] = [published.on, published.to].map(|it| it.to_string());
@@ -140,25 +149,25 @@ pub fn obstacle_to_pasta() -> Option<&'static str> {
 /// host.
 ///
 /// Source: pasta(1), 2023-03-09.
-fn by_pasta(Published { on, .. }: Published, inside: OwnedFd) -> Result<Program, ServerError> {
+fn by_pasta(Published { on, .. }: Published, container: Container) -> Result<Program, ServerError> {
     let path = find_program(PASTA).map_err(|source| ServerError::Spawn { program: PASTA.into(), source })?;
-    let gateway = Host::Plain.address().to_string();
-    let unused = Host::Plain.unused_address().to_string();
+    let [gateway, unused] = [container.gateway, container.unused].map(|it| it.to_string());
     let (port, name) = (format!("{}/{}", on.ip(), on.port()), format!("pasta{}", on.port()));
-    let mut args = vec!["--foreground", "--quiet", "--ipv4-only", "--interface", BRIDGE, "--ns-ifname", &name];
+    let mut args =
+        vec!["--foreground", "--quiet", "--ipv4-only", "--interface", container.interface, "--ns-ifname", &name];
     args.extend(["--address", &unused, "--netmask", "24", "--gateway", &gateway, "--mac-addr", "02:00:00:00:00:01"]);
     args.extend(["--tcp-ports", &port, "--udp-ports", "none", "--tcp-ns", "none", "--udp-ns", "none"]);
     // pasta drops the rights to open another process's namespaces, and newer versions close all descriptors but the
     // first three.
     args.extend(["--netns-only", "--netns", "/proc/self/fd/0"]);
     if rustix::process::geteuid().is_root() {
-        // As the user nobody, to which pasta would change, it may not enter root's namespaces.
+        // Otherwise pasta changes to an unprivileged user, who may not enter root's namespaces.
         args.extend(["--runas", "0"]);
     }
     let rights = CapabilitySet::SYS_ADMIN | CapabilitySet::NET_ADMIN;
     Ok(Program {
         rights,
-        input: Input::Open(Arc::new(inside)),
+        input: Input::Open(Arc::new(container.network)),
         ..Program::new(path, args.into_iter().map(str::to_owned).collect())
     })
 }

@@ -9,10 +9,9 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
-use looptax_bench::path::pass_on;
 use looptax_host::program::trusted_program;
+use looptax_host::rights::{CapabilitySet, pass_on};
 use looptax_model::dsn::Secret;
-use rustix::thread::CapabilitySet;
 
 use crate::servers::ServerError;
 use crate::servers::account::Account;

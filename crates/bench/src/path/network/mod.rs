@@ -30,7 +30,7 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space}
 pub use nat::has_nft;
 use netlink::Netlink;
 pub use sidecar::{in_sidecar, move_to_sidecar};
-pub use user::{may_make_namespaces, pass_on};
+pub use user::may_make_namespaces;
 
 /// The host that connections to the container come from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

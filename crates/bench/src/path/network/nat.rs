@@ -7,9 +7,10 @@ use std::net::SocketAddr;
 use std::process::{Command, Stdio};
 
 use looptax_host::program::find_program;
+use looptax_host::rights::pass_on;
 use rustix::thread::CapabilitySet;
 
-use super::{Host, Network, pass_on};
+use super::{Host, Network};
 
 const NFT: &str = "nft";
 

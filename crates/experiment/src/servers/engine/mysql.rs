@@ -41,7 +41,10 @@ fn prepare(site: &Site<'_>) -> Result<Vec<Program>, ServerError> {
 
 /// Launches the server. The port is an argument and not in the configuration, because it changes with each launch.
 fn launch(site: &Site<'_>, tcp: SocketAddr) -> Result<Launch, ServerError> {
-    let program = Program::new(site.binary.clone(), vec![format!("--defaults-file={}", site.path_text(CONFIG_FILE)), format!("--port={}", tcp.port())]);
+    let program = Program::new(
+        site.binary.clone(),
+        vec![format!("--defaults-file={}", site.path_text(CONFIG_FILE)), format!("--port={}", tcp.port())],
+    );
     Ok(Launch {
         program,
         socket: Some(site.scratch.socket_path("s.sock")?),

@@ -82,9 +82,7 @@ pub(super) fn write(found: &Found, most: Most, lines: &mut Lines) {
         lines.item(2, &format!("{}: this cost excludes TLS; {next}", shown(kind, text)));
     }
     for (kind, proxy) in priced_without_proxy(found) {
-        // looptax measures only this proxy, or a copy of it.
-        let measures = measures_proxy(kind).filter(|_| proxy == "docker-proxy");
-        let next = measures.map_or_else(String::new, |it| format!("; {it} it"));
+        let next = measures_proxy(kind, proxy).map_or_else(String::new, |it| format!("; {it} it"));
         let (kind, proxy) = (shown(kind, text), shown(proxy, text));
         lines.item(2, &format!("{kind} through {proxy}: this cost excludes the proxy's own CPU time{next}"));
     }
