@@ -15,6 +15,7 @@ use std::time::Duration;
 
 pub use copy::serve;
 use looptax_host::program::find_program;
+use looptax_host::read::may;
 use rustix::fs::Access;
 use rustix::thread::CapabilitySet;
 
@@ -140,7 +141,7 @@ pub fn obstacle_to_pasta() -> Option<&'static str> {
     if find_program(PASTA).is_err() {
         return Some("the program `pasta` is needed: install the package passt");
     }
-    let tun = rustix::fs::access("/dev/net/tun", Access::READ_OK | Access::WRITE_OK);
+    let tun = may(Path::new("/dev/net/tun"), Access::READ_OK | Access::WRITE_OK);
     tun.is_err().then_some("`pasta` needs /dev/net/tun, which is missing or which this user may not open")
 }
 

@@ -60,8 +60,9 @@ impl Watch {
                 }
                 (Asked::Tcp { .. }, false) if asks.n_opened > 0 && client.is_some() => {
                     // If the process has ended, `client` is its parent.
-                    let others = itself.filter(|it| !is_looptax(it));
-                    others.into_iter().for_each(|it| self.came.other_over_tcp(it, now));
+                    if let Some(other) = itself.filter(|it| !is_looptax(it)) {
+                        self.came.other_over_tcp(other, now);
+                    }
                 }
                 (Asked::Tcp { .. }, false) if client.is_none() => self.seen.n_tcp_of_unknown += asks.n_opened,
                 _ => {}

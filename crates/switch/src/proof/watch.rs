@@ -582,7 +582,7 @@ mod tests {
             is_whole: true,
             file: None,
         };
-        let mut watch = Watch::begin(of, &[application.clone()], None);
+        let mut watch = Watch::begin(of, std::slice::from_ref(&application), None);
         let client = TcpStream::connect(server.tcp).unwrap();
         let from = client.local_addr().unwrap();
         let is_listed = |watch: &mut Watch| watch.ask().is_some_and(|it| it.iter().any(|it| it.from == Some(from)));
