@@ -207,7 +207,7 @@ pub(crate) enum Command {
     #[command(after_long_help = EXIT_CODES, mut_args(why::of_why))]
     Why(Box<WhyArgs>),
     /// Repeat published comparisons and compare your figures with the published ones.
-    #[command(after_long_help = EXIT_CODES)]
+    #[command(after_long_help = reproduce::CODES)]
     Reproduce(ReproduceArgs),
     /// Check whether verdicts from this machine can be trusted.
     #[command(after_long_help = EXIT_CODES)]
@@ -242,9 +242,7 @@ pub(crate) enum Command {
     #[command(after_long_help = EXIT_CODES)]
     Diff(DiffArgs),
     /// For continuous integration: fail if a transport loses too much.
-    ///
-    /// Exit codes: 1 if the transport loses more than the limit, 0 if it does not, 3 if the measurement cannot decide.
-    #[command(after_long_help = EXIT_CODES)]
+    #[command(after_long_help = show::GATE_CODES)]
     Gate(GateArgs),
     /// Send reports of many machines to one collector, and query it.
     #[command(after_long_help = EXIT_CODES)]

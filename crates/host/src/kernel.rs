@@ -1,7 +1,8 @@
 //! Opens files that the kernel provides: below `/proc`, `/sys` and `/dev`.
 //!
-//! No process can put a link or another file into these folders. But some links in `/proc` lead to a place that a
-//! process chooses (`root`, `cwd`, `fd/3/…`). This module refuses such links; see [`crate::View`].
+//! In `/proc` and `/sys` no process can make a link. But some links in `/proc` lead to a place that a process chooses
+//! (`root`, `cwd`, `fd/3`). This module follows such a link only at the end of a path, and refuses a path that goes on
+//! behind it, such as `/proc/1/root/etc`; see [`crate::View`].
 
 use std::ffi::OsString;
 use std::fs::{self, File, OpenOptions};

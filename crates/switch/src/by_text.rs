@@ -139,7 +139,9 @@ fn fix(planned: &Planned, plan: &Plan, text: &str) -> Result<(Vec<Replacement>, 
         format!("`looptax switch` does not make this change; make it by hand{advice}")
     })?;
     if !moves.variables.is_empty() {
-        return Err("the value is set in the environment; change the variable there".to_owned());
+        return Err(
+            "this file takes the value from an environment variable; change it where the variable is set".to_owned()
+        );
     }
     let written = plan.edited.iter().zip(&plan.files).find(|(edited, _)| !edited.original.is_absent());
     let Some((_, file)) = written else {

@@ -31,6 +31,7 @@ const WANTED: [&str; 17] = [
     "cc",
     "ip",
     "nft",
+    "pasta",
     "setfacl",
     "tshark",
     "perl",

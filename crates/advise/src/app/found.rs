@@ -44,7 +44,8 @@ pub struct Found {
     /// The applications to which the connection may belong: `WordPress`. There are several titles if the file does not
     /// show the application.
     pub titles: Vec<String>,
-    /// The name of the connection in its file: `default`; empty if the file has only one connection.
+    /// The name that distinguishes the connection from the file's other connections, such as `default` in Django's
+    /// `DATABASES`; empty if it has no name.
     pub label: String,
     /// The kind of the server as one word, such as `mysql`; `unknown` if it is not known.
     pub kind: &'static str,

@@ -42,11 +42,13 @@ pub fn absent(absence: &Absence, socket: &str, client: &str, protocol: Protocol)
         }
         Listener::Process(name) if is_temporary(socket) => {
             let what = format!(
-                "{name} listens on `{socket}` in its private temporary folder: {client} does not see `{missing}`"
+                "{name} listens on `{socket}`, but {client} does not see `{missing}`; the server may have its own \
+                 temporary folder"
             );
             point(PointCode::SocketNotVisible, what).with_next(
-                "with PrivateTmp=true a service has its own /tmp: configure the server to make its socket below \
-                 /run (RuntimeDirectory= of its unit)",
+                "if the server's unit has PrivateTmp=true, configure the server to make its socket below /run \
+                 (RuntimeDirectory= of its unit); if the file was deleted while the server was running, restart the \
+                 server",
             )
         }
         Listener::Process(name) => {

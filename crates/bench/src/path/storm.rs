@@ -20,7 +20,7 @@ use rustix::time::{ClockId, clock_gettime};
 
 use crate::path::Endpoint;
 
-/// The longest wait for a descriptor before the clock is read again.
+/// The longest time that poll waits before the clock is read again.
 const STEP: Duration = Duration::from_millis(50);
 /// The stack size of a connecting thread, which needs little.
 const STACK_BYTES: usize = 128 << 10;

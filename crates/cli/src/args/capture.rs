@@ -21,17 +21,17 @@ pub(crate) struct CaptureArgs {
     /// --server and --socket each add connections. looptax asks before it starts.
     #[arg(help_heading = "Bytes of chosen connections", short = 'w', long = "write", value_name = "FILE.pcapng", conflicts_with_all = ["once", "save", "all", "elsewhere", "json", "openmetrics"])]
     pub(crate) file: Option<PathBuf>,
-    /// Connections of this process and its children.
+    /// With -w: write the connections of this process and its children.
     ///
     /// May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "PID", requires = "file")]
     pub(crate) pid: Vec<u32>,
-    /// TCP connections to this port or address of this machine.
+    /// With -w: write TCP connections to this port or address of this machine.
     ///
     /// For example 3306, 127.0.0.1:5432 or `[::1]:6379`. May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "ADDRESS", requires = "file", value_parser = place)]
     pub(crate) server: Vec<ServerPlace>,
-    /// Connections to the Unix socket at this path.
+    /// With -w: write connections to the Unix socket at this path.
     ///
     /// May be repeated.
     #[arg(help_heading = "Bytes of chosen connections", long, value_name = "PATH", requires = "file")]

@@ -9,6 +9,10 @@ use looptax_experiment::spec::typed;
 
 use super::JsonArgs;
 
+/// Exit codes of `reproduce`, for the end of its help.
+pub(crate) const CODES: &str = "Exit codes: 0 done, even if a measurement is invalid or missing; 2 wrong usage or \
+    environment, or with --strict a part was not measured completely; 130 interrupted.";
+
 /// Options of `reproduce`.
 #[derive(Debug, Clone, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each of these fields is an option of the command line")]

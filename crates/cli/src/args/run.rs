@@ -34,7 +34,7 @@ pub(crate) struct MovingArgs {
         conflicts_with = "map"
     )]
     pub(crate) port: Vec<u16>,
-    /// URL that the command connects to; test its login first.
+    /// URL that the command connects to; looptax tests its login first.
     ///
     /// For example `mysql://user@127.0.0.1/db`, with the password in the URL or in `LOOPTAX_PASSWORD`. looptax logs in
     /// over TCP and over the socket. Connections to the URL's port stay on TCP if the server rejects the account

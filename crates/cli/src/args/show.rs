@@ -57,6 +57,10 @@ pub(crate) struct DiffArgs {
     pub(crate) json: JsonArgs,
 }
 
+/// Exit codes of `gate`, for the end of its help.
+pub(crate) const GATE_CODES: &str = "Exit codes: 0 no arm loses more than the limit; 1 an arm loses more; 2 wrong usage \
+    or environment; 3 the measurement does not decide, or the record was changed.";
+
 /// Options of `gate`.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct GateArgs {

@@ -43,7 +43,10 @@ pub(crate) fn run(args: &WatchArgs, terminal: Terminal) -> Result<Exit, Failure>
     let outputs = outputs.writes("--openmetrics", args.openmetrics.as_deref())?;
     if args.save.is_some() && args.time.is_some_and(|it| it < LEAST_SAVED) {
         let what = format!("--for is too short: --save needs a count of at least {} s", LEAST_SAVED.as_secs());
-        return Err(Failure::usage(what, "for example --for 1m; a shorter count has no interval"));
+        return Err(Failure::usage(
+            what,
+            "for example --for 1m; from a shorter count looptax cannot compute the 95 % intervals",
+        ));
     }
     let place = args.save.as_deref().map(|it| place(it, outputs)).transpose()?;
     if !is_one && args.json.path().is_some() && !args.json.is_printed() {

@@ -215,7 +215,10 @@ fn candidate(address: &Address, near: Near<'_>) -> Option<SocketOf> {
     let mut found = sockets_beside(address.protocol, SocketAddr::new(ip, address.port));
     found.retain(|it| it.by != FoundBy::UsualPlace);
     let [only] = &*found else { return None };
-    let words = "the only socket of the user that runs the program on that port";
+    let words = match only.by {
+        FoundBy::Process => "the only socket of the program that listens on that port",
+        _ => "the only socket with a usual name that belongs to the user of the program on that port",
+    };
     Some(SocketOf { is_candidate: true, ..socket_at(address, &only.path, words) })
 }
 

@@ -280,7 +280,7 @@ fn encode(asked: &Asked<'_>) -> Result<Vec<u8>, WireError> {
         "" => asked.script.to_owned(),
         query => format!("{}?{query}", asked.script),
     };
-    // The same parameters as in nginx's `fastcgi_params`.
+    // The parameters of nginx's `fastcgi_params`, without addresses and ports of the client and the server.
     let params = pairs_of(&[
         ("QUERY_STRING", asked.query),
         ("REQUEST_METHOD", if asked.upload_bytes.is_some() { "POST" } else { "GET" }),

@@ -150,7 +150,7 @@ pub(super) fn socket_of(server: &Container, protocol: Protocol) -> Result<Servin
         }
     };
     if server.variable("MYSQL_UNIX_PORT").is_some() {
-        return Err("MYSQL_UNIX_PORT sets the place of the server's socket".to_owned());
+        return Err("MYSQL_UNIX_PORT may set the place of the server's socket".to_owned());
     }
     if server.words.iter().any(|word| MOVING.iter().any(|it| word.contains(it))) {
         return Err("the server's command may set the place of its socket".to_owned());

@@ -101,7 +101,7 @@ impl Flows {
         self.file.flush()
     }
 
-    /// Writes the remaining bytes, and returns the result.
+    /// Adds the counts of all remembered connections, writes the buffered bytes to the file, and returns the counts.
     pub(super) fn finish(mut self) -> Result<Written, Failure> {
         let flows: Vec<Kept> = std::mem::take(&mut self.by_cookie).into_values().collect();
         flows.iter().filter_map(|it| it.flow.as_ref()).for_each(|it| self.count(it));

@@ -6,7 +6,7 @@ use super::abilities::Abilities;
 use super::http::Http;
 use crate::FleetError;
 
-/// Maximum size in bytes of a reply to a statement that is not a query.
+/// Maximum size in bytes of a short reply: to a statement that returns no rows, or to a query for a single value.
 pub(super) const FEW_BYTES: u64 = 64 << 10;
 
 pub(super) struct Server {

@@ -1,7 +1,8 @@
 //! Adds to an address the parameters that libpq takes from a service and from environment variables.
 //!
-//! If the caller passed a process, the variables of its environment count. A variable of looptax's own environment only
-//! leads to a note, because the application may have another environment.
+//! If the caller passed a process, the variables of its environment count. Without a process, looptax's own environment
+//! decides where the service file is (`PGSERVICEFILE`, `PGSYSCONFDIR`, `HOME`); its other variables only lead to a note,
+//! because the application may have another environment.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

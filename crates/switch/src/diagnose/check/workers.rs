@@ -73,7 +73,7 @@ fn beside(one: &Process) -> (u32, u32) {
     (above, n.max(1))
 }
 
-/// Reads `pm.max_children` of the pool to which a PHP-FPM worker belongs.
+/// Reads `pm.max_children` of the pool to which a PHP-FPM worker belongs, or the global `process.max` if it is smaller.
 fn of_fpm(worker: &Process) -> Option<Count> {
     let title = worker.arguments().join(" ");
     let (_, name) = title.split_once(": pool ")?;

@@ -9,7 +9,7 @@ use crate::app::setting::{MOST_VALUE_BYTES, Setting, UNKNOWN, Value};
 
 /// Maximum number of steps from one name to the next when looptax follows names to a value.
 const MOST_DEPTH: usize = 6;
-/// Maximum number of settings that a name can stand for.
+/// The maximum number of settings that are read from a name that is a list or a dictionary; the rest is left out.
 const MOST_PARTS: usize = 64;
 
 /// An expression: its text and tokens, and the byte of the program at which it begins.
