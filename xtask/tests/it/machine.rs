@@ -16,7 +16,7 @@ const TOOLS: [&str; 26] = [
     "bash", "cat", "chmod", "cp", "dirname", "du", "env", "find", "flock", "grep", "head", "ln", "ls", "mkdir",
     "mktemp", "mv", "printf", "readlink", "rm", "rmdir", "sed", "sh", "sort", "stat", "tail", "tr",
 ];
-const WANTED: [&str; 17] = [
+const WANTED: [&str; 18] = [
     "mariadbd",
     "my_print_defaults",
     "mariadb-dump",

@@ -25,13 +25,13 @@ pub(crate) struct FormatArgs {
     /// For continuous-benchmark actions, in the form customSmallerIsBetter.
     #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
     pub(crate) benchmark_json: Option<PathBuf>,
-    /// Write the call chains that `why` found, for flame graphs; `-` prints them.
+    /// Write call chains found by `why`, for flame graphs; `-` prints them.
     ///
     /// Each line has the arm, the process and the functions, separated by `;`, then nanoseconds of CPU time per 1000
     /// requests. Flame graph programs read this folded form.
     #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]
     pub(crate) folded: Option<PathBuf>,
-    /// Write the call chains that `why` found, for pprof; `-` prints them.
+    /// Write call chains found by `why`, for pprof; `-` prints them.
     ///
     /// For `go tool pprof` and similar programs. Each chain has its arm as a label: `pprof -tagroot arm FILE`.
     #[arg(help_heading = "Formats", hide_short_help = true, long, value_name = "FILE")]

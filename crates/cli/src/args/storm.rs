@@ -13,7 +13,7 @@ pub(crate) struct StormArgs {
     /// looptax stops the private server with SIGSTOP, to imitate a fork or a slow disk.
     #[arg(hide_short_help = true, long, value_name = "TIME", value_parser = stall)]
     pub(crate) stall: Option<Duration>,
-    /// Workload storm: length of the accept queue (default: as Debian sets it).
+    /// Workload storm: length of the accept queue (default: Debian's setting).
     ///
     /// The length applies to the socket and to the port.
     #[arg(hide_short_help = true, long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=65_535))]
