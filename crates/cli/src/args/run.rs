@@ -20,7 +20,7 @@ pub(crate) struct MovingArgs {
     /// does not search for servers, and does not check whether ADDRESS and SOCKET lead to the same server.
     #[arg(long, value_name = "ADDRESS=SOCKET")]
     pub(crate) map: Vec<String>,
-    /// Move connections from ADDRESS to SOCKET too, besides those to servers found.
+    /// Also move connections from ADDRESS to SOCKET, besides the servers found.
     ///
     /// For a server that looptax cannot match with a socket, or that the command starts itself, such as PHP-FPM.
     #[arg(long, value_name = "ADDRESS=SOCKET", conflicts_with = "map")]
@@ -48,7 +48,7 @@ pub(crate) struct MovingArgs {
     pub(crate) no_login: bool,
     #[command(flatten)]
     pub(crate) peer: PeerArgs,
-    /// Leave a server on TCP if looptax does not know the command's login there.
+    /// Leave a server on TCP if looptax does not know the command's login.
     ///
     /// The account is known if it is in --login or in the command's arguments or environment. For MariaDB, and for
     /// MySQL before version 8, only a login can show whether the socket leads to the same account.
