@@ -207,9 +207,10 @@ pub fn measures_tls(server_kind: &str) -> Option<String> {
 /// Returns the command that measures the cost of a container's proxy in front of a private server of this kind; `None`
 /// if there is no such server.
 pub fn measures_proxy(server_kind: &str, proxy: &str) -> Option<String> {
-    let arm = match proxy {
-        "docker-proxy" => Arm::Proxy,
-        "pasta" | "pasta.avx2" | "passt" | "passt.avx2" => Arm::Pasta,
+    // pasta's program may have the name of a processor's feature at its end: `passt.avx2`.
+    let arm = match proxy.split('.').next() {
+        Some("docker-proxy") => Arm::Proxy,
+        Some("pasta" | "passt") => Arm::Pasta,
         _ => return None,
     };
     measures_arm(server_kind, arm)
@@ -251,6 +252,16 @@ const MOST_NAMES: usize = 4;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_a_proxy_that_is_an_arm_can_be_measured() {
+        let arm =
+            |kind, proxy| measures_proxy(kind, proxy).and_then(|it| it.split("unix,tcp,").nth(1).map(str::to_owned));
+        assert_eq!(arm("redis", "docker-proxy").as_deref(), Some("proxy measures"));
+        assert_eq!(arm("redis", "passt.avx2").as_deref(), Some("pasta measures"));
+        assert_eq!(arm("redis", "haproxy"), None);
+        assert_eq!(arm("memcached", "pasta"), None);
+    }
 
     #[test]
     fn encrypted_sessions_are_named_with_what_ends_them_there() {

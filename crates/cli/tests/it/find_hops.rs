@@ -38,7 +38,7 @@ fn write(path: &Path, text: &str) {
         .unwrap();
 }
 
-/// A script that relays one connection, as docker-proxy does, under the name of docker-proxy.
+/// A script that relays one connection, as docker-proxy does, under the name of a proxy.
 const RELAY: &str = r#"
 use IO::Socket::INET;
 my $listener = IO::Socket::INET->new(Listen => 5, LocalAddr => '127.0.0.1') or die;
@@ -55,13 +55,17 @@ fn a_port_proxy_is_a_hop_and_not_the_client() {
     if !is_there("perl") {
         return;
     }
+    ["docker-proxy", "passt.avx2"].iter().for_each(|it| check_port_proxy(it, &server));
+}
+
+#[track_caller]
+fn check_port_proxy(name: &str, server: &Server) {
     let scratch = Scratch::new();
-    let proxy = scratch.file("docker-proxy");
+    let proxy = scratch.file(name);
     programs::copy("/usr/bin/perl", &proxy);
-    let proxy = Alive(
+    let mut proxy = Alive(
         Command::new(&proxy).args(["-e", RELAY, &server.it.tcp.to_string()]).stdout(Stdio::piped()).spawn().unwrap(),
     );
-    let mut proxy = proxy;
     let mut lines = std::io::BufRead::lines(std::io::BufReader::new(proxy.0.stdout.take().unwrap()));
     let port: u16 = lines.next().unwrap().unwrap().parse().unwrap();
     let _open = TcpStream::connect(("127.0.0.1", port)).unwrap();
@@ -71,7 +75,7 @@ fn a_port_proxy_is_a_hop_and_not_the_client() {
     assert_eq!(ways(&found, own, server.it.pid), ["loopback 1"]);
     assert_eq!(ways(&found, proxy.0.id(), server.it.pid), [""; 0]);
     let via = &row(&found, own, server.it.pid)["via"];
-    assert_eq!(*via, format!("docker-proxy {}", proxy.0.id()));
+    assert_eq!(*via, format!("{name} {}", proxy.0.id()));
 }
 
 #[test]
