@@ -55,7 +55,9 @@ fn a_port_proxy_is_a_hop_and_not_the_client() {
     if !is_there("perl") {
         return;
     }
-    ["docker-proxy", "passt.avx2"].iter().for_each(|it| check_port_proxy(it, &server));
+    for program in ["docker-proxy", "passt.avx2"] {
+        check_port_proxy(program, &server);
+    }
 }
 
 #[track_caller]
