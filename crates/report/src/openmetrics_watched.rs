@@ -101,9 +101,7 @@ type OfQueues = (&'static str, &'static str, fn(&WatchedQueue) -> u64);
 
 const QUEUES: [OfQueues; 2] = [
     ("looptax_watch_accept_queue_connections", "Connections that waited to be accepted.", |it| it.n_waiting),
-    ("looptax_watch_accept_queue_limit", "The highest number of connections that may wait to be accepted.", |it| {
-        it.backlog
-    }),
+    ("looptax_watch_accept_queue_limit", "The backlog of the queue; one connection more may wait.", |it| it.backlog),
 ];
 
 /// Counters since the start of `watch`.

@@ -242,7 +242,7 @@ impl Trial<'_> {
         let socket = self.rig.socket.display().to_string();
         let mut words = vec!["check", &url, "--user", "www-data"];
         match self.rig.kind {
-            Kind::Http => return Ok(Untried("the column `switch` tests nginx's upstream, which has no separate file")),
+            Kind::Http => return Ok(Untried("the column `switch` tests the file that names nginx's upstream")),
             Kind::PhpFpm | Kind::Memcached => words.extend(["--socket", &socket]),
             _ => {}
         }
@@ -483,7 +483,7 @@ impl Trial<'_> {
             words.extend(["--socket", &socket]);
         }
         if self.rig.kind == Kind::Http {
-            return Ok(Untried("the line for nginx is tested in the rows of PHP-FPM"));
+            return Ok(Untried("the line that names PHP-FPM in nginx's file is tested in the rows of PHP-FPM"));
         }
         let output = self.output(&words)?;
         right(&output, 0)?;

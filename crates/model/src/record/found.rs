@@ -150,7 +150,7 @@ pub struct FoundEndpoint {
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub n_waiting: u32,
-    /// Maximum number of connections that may wait.
+    /// The queue's backlog. One connection more may wait.
     #[serde(deserialize_with = "SmallCount::read")]
     #[schemars(with = "SmallCount")]
     pub backlog: u32,

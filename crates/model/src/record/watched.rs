@@ -136,7 +136,7 @@ pub struct WatchedQueue {
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub n_waiting: u64,
-    /// Maximum number of connections that may wait: the number that the server requested, limited by the kernel.
+    /// The queue's backlog: the number that the server requested, limited by the kernel. One connection more may wait.
     #[serde(deserialize_with = "Count::read")]
     #[schemars(with = "Count")]
     pub backlog: u64,

@@ -126,11 +126,13 @@ fn queues(watched: &Watched, lines: &mut Lines) {
     let text = lines.style.text();
     for queue in watched.queues.iter().filter(|it| it.n_waiting > 0) {
         let (server, address) = (shown(&queue.server, text), shown(&queue.address, text));
-        let WatchedQueue { pid, n_waiting, backlog, .. } = queue;
+        let WatchedQueue { pid, n_waiting, .. } = queue;
+        // The kernel's queue, of a Unix socket or of TCP, takes one connection more than its backlog.
+        let room = queue.backlog.saturating_add(1);
         let waits = if *n_waiting == 1 { "connection waits" } else { "connections wait" };
         lines.item(
             0,
-            &format!("{server} {pid} at {address}: {n_waiting} {waits} to be accepted (at most {backlog} may wait)"),
+            &format!("{server} {pid} at {address}: {n_waiting} {waits} to be accepted (at most {room} may wait)"),
         );
     }
 }

@@ -75,7 +75,7 @@ fn who_asks_whom_is_told_with_times_and_a_next_step_over_tcp_alone() {
     let text = watched(&late, style());
     assert!(text.contains("1.00/s  200.4 ms"), "{text}");
     assert!(
-        text.contains("redis-server 812 at 0.0.0.0:6379: 3 connections wait to be accepted (at most 511 may wait)"),
+        text.contains("redis-server 812 at 0.0.0.0:6379: 3 connections wait to be accepted (at most 512 may wait)"),
         "{text}"
     );
 }
