@@ -63,6 +63,21 @@ pub(super) struct Verdict {
     pub(super) is_moved: bool,
 }
 
+/// Whether the application uses TCP soon after the old file has come back.
+pub(super) fn has_to_return(machine: &Machine) -> bool {
+    let application = &machine.application;
+    let hangs = matches!(application.over_socket, OverSocket::Dies | OverSocket::Hangs);
+    // An application that reads its file late may do so only after its log has ended.
+    let is_late = application.reads == Reads::Late && application.late > AFTER;
+    let is_alive = !hangs && application.reads != Reads::Never && !is_late;
+    is_alive && application.every.as_secs() <= 5 && application.after.is_none()
+}
+
+/// Whether the application got an answer over TCP at looptax's end or later.
+pub(super) fn is_back(ended: &Ended, all: &[Attempt]) -> bool {
+    all.iter().any(|it| it.at > ended.at - 2.0 && it.is_tcp && it.is_ok)
+}
+
 /// Compares looptax's report with what happened.
 pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdict {
     let is_proved = ended.code == Some(0);
@@ -108,14 +123,7 @@ pub(super) fn judge(machine: &Machine, ended: &Ended, all: &[Attempt]) -> Verdic
             }
         }
         Outcome::PutBack => {
-            let reads_again = machine.application.reads != Reads::Never;
-            let hangs = matches!(machine.application.over_socket, OverSocket::Dies | OverSocket::Hangs);
-            // An application that reads its file late may do so only after its log has ended.
-            let is_late = machine.application.reads == Reads::Late && machine.application.late > AFTER;
-            let is_alive = !hangs && reads_again && !is_late;
-            let is_seldom = machine.application.every.as_secs() > 5;
-            let is_back = all.iter().any(|it| it.at > ended.at - 2.0 && it.is_tcp && it.is_ok);
-            if is_alive && !is_seldom && !is_back && machine.application.after.is_none() {
+            if has_to_return(machine) && !is_back(ended, all) {
                 wrong.push("put back, but the application did not return to TCP".to_owned());
             }
         }
