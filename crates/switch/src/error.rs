@@ -96,9 +96,10 @@ impl Explain for SwitchError {
             Self::Rewritten { kept, .. } => {
                 format!("use {}, which has the contents from before the switch", kept.display())
             }
-            Self::Journal { path, .. } => {
-                format!("nothing was changed; free some space in {}, or allow this user to write there", path.display())
+            Self::Journal { path, source } if source.kind() == io::ErrorKind::PermissionDenied => {
+                format!("nothing was changed; run looptax as root, or allow this user to write in {}", path.display())
             }
+            Self::Journal { path, .. } => format!("nothing was changed; free some space in {}", path.display()),
             Self::Unnoted { path, .. } => format!(
                 "free some space in {}, or allow this user to write there; then run `looptax switch --undo` again, \
                  which only notes the undo in the journal",

@@ -137,6 +137,9 @@ fn of_files(files: &[PathBuf], args: &CheckArgs, terminal: Terminal) -> Result<E
     let mut text = String::new();
     let tree = SourceFiles::find(files)?;
     for file in &tree.files {
+        if args.application.is_none() && file.is_without_server() {
+            continue;
+        }
         let path = &file.path;
         let looked = look(Some(path), (args, &survey), |it| {
             if !file.is_named {

@@ -50,7 +50,7 @@ pub(crate) fn run(args: &BareArgs, terminal: Terminal) -> Result<Exit, Failure> 
     let found = look(&stop);
     if let Some(found) = &found {
         show(&pieces.found(found))?;
-        minute.prefer(&report::paying_kinds(found));
+        minute.prefer(&report::kinds_in_use(found));
     }
     show(&pieces.head())?;
     let waiting: Vec<String> = minute.left().map(|kind| format!("  {}", kind.facts().title)).collect();

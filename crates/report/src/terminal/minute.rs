@@ -232,9 +232,12 @@ impl Program<'_> {
     }
 }
 
-/// Returns the kinds of server to which programs send requests over TCP, the busiest program's kind first.
-pub fn paying_kinds(found: &Found) -> Vec<&str> {
-    paying(found).iter().filter_map(|it| Some(&*it.server?.kind)).collect()
+/// Returns the kinds of server that are measured first: the kinds to which programs send requests over TCP, the busiest
+/// program's kind first, and then the kinds of the other running servers. A kind may be listed more than once.
+pub fn kinds_in_use(found: &Found) -> Vec<&str> {
+    let paying = paying(found);
+    let paid = paying.iter().filter_map(|it| Some(&*it.server?.kind));
+    paid.chain(found.servers.iter().map(|it| &*it.kind)).collect()
 }
 
 /// Returns the programs that send requests over TCP, the busiest first, without looptax processes, which only measure.
@@ -383,9 +386,11 @@ pub(super) fn write_at_rates(rates: &[AtRate], record: &Record, lines: &mut Line
         let at = match it.basis {
             Basis::Asked => format!("at {rate} requests/s"),
             Basis::Seen => format!("at the {rate} requests/s of {who}"),
-            Basis::Closed => format!("at the {rate} connections/s that {who} closes (one request each)"),
+            Basis::Closed => format!("at the {rate} connections/s that {who} closes, if each has one request,"),
             Basis::Say => "for example at 1,000 requests/s (set your rate with --at RATE),".to_owned(),
-            Basis::Yardstick => "looptax saw no request over TCP; for example at 1,000 requests/s".to_owned(),
+            Basis::Yardstick => {
+                "looptax saw no request over TCP in its short snapshot; for example at 1,000 requests/s".to_owned()
+            }
         };
         for worth in [Worth::Much, Worth::Little, Worth::NotWorthIt] {
             let alike = || weighed.iter().filter(|(_, it, _)| it.worth == worth);
@@ -441,9 +446,10 @@ fn weighed_by_server(it: &AtRate, record: &Record, text: Text) -> Vec<(String, W
 fn opening_words(it: &AtRate) -> String {
     let kind = it.kind.as_deref().unwrap_or("KIND");
     let rate = rate(it.opened_per_s);
+    let counts = if it.basis == Basis::Closed { "; looptax watch counts the requests" } else { "" };
     format!(
-        "this share covers only the requests; the {} new connections/s cost more than the requests: looptax compare \
-         private:{kind} --workload connect measures this cost",
+        "this share does not cover the {} new connections/s: looptax compare private:{kind} --workload connect \
+         measures their cost{counts}",
         rate.trim_end_matches("/s")
     )
 }

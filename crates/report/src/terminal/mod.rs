@@ -38,7 +38,7 @@ pub use found::found;
 pub use history::history;
 use lines::Lines;
 pub use lines::fitted;
-pub use minute::{AtRate, Minute, paying_kinds};
+pub use minute::{AtRate, Minute, kinds_in_use};
 pub use reproduction::reproduction;
 pub use spelled::{explained, spelled};
 use style::LEAST_WIDTH;

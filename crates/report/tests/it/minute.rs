@@ -3,7 +3,7 @@
 use looptax_model::record::{
     Direction, EndpointTransport, Figure, FoundListener, Placement, Reason, SizeCause, UncertainSize, Verdict,
 };
-use looptax_report::terminal::{AtRate, Minute, Style, paying_kinds};
+use looptax_report::terminal::{AtRate, Minute, Style, kinds_in_use};
 
 use crate::found::look;
 use crate::found_chains::shop;
@@ -23,8 +23,9 @@ fn who_is_here_and_who_pays_is_said_first() {
     for client in &mut measuring.clients {
         client.peer.program = Some("looptax".to_owned());
     }
-    assert_eq!(paying_kinds(&look()), ["mariadb"]);
-    assert!(paying_kinds(&measuring).is_empty(), "another looptax is no application");
+    // The kind of the paying program, and then the kind of the running server.
+    assert_eq!(kinds_in_use(&look()), ["mariadb", "mariadb"]);
+    assert_eq!(kinds_in_use(&measuring), ["mariadb"], "another looptax is not an application");
     let mut none = look();
     none.servers.clear();
     assert_eq!(minute().found(&none), "");
@@ -97,15 +98,22 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     );
     assert!(text.contains("40.0 % [30.0, 50.0]: worth it"), "{text}");
     let text = minute().end(&record, &AtRate::seen(None), 48.2, None);
-    assert!(text.contains("looptax saw no request over TCP; for example at 1,000 requests/s"), "{text}");
+    assert!(
+        text.contains("looptax saw no request over TCP in its short snapshot; for example at 1,000 requests/s"),
+        "{text}"
+    );
     assert!(text.contains("0.4 % [0.3, 0.5]: not worth it"), "{text}");
     let mut closing = look();
     closing.clients.clear();
     closing.chains = vec![shop(), shop()];
     let text = minute().end(&record, &AtRate::seen(Some(&closing)), 48.2, None);
-    assert_eq!(text.matches("31.0 connections/s that php-fpm8.2 closes (one request each)").count(), 1, "{text}");
+    assert_eq!(
+        text.matches("31.0 connections/s that php-fpm8.2 closes, if each has one request,").count(),
+        1,
+        "{text}"
+    );
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
-    assert!(text.contains("31.0 new connections/s cost more"), "{text}");
+    assert!(text.contains("this share does not cover the 31.0 new connections/s"), "{text}");
     assert!(!text.contains("worth it"), "{text}");
     let mut short = look();
     for client in &mut short.clients {
@@ -114,7 +122,7 @@ fn the_end_says_what_it_comes_to_and_what_to_type_next() {
     let text = minute().end(&record, &AtRate::seen(Some(&short)), 48.2, None);
     let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        text.contains("3.00K new connections/s cost more than the requests: looptax compare private:mariadb"),
+        text.contains("this share does not cover the 3.00K new connections/s: looptax compare private:mariadb"),
         "{text}"
     );
 }

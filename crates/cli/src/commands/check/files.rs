@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use looptax_advise::app::is_worth_reading;
+use looptax_advise::app::{is_worth_reading, may_name_a_server};
 use looptax_host::{read, source_tree};
 use looptax_model::failure::Failure;
 use looptax_switch::MOST_FILE_BYTES;
@@ -19,6 +19,15 @@ pub(super) struct SourceFile {
     pub(super) path: PathBuf,
     /// Whether the user named this file itself; if so, it is an error if the file cannot be read.
     pub(super) is_named: bool,
+}
+
+impl SourceFile {
+    /// Whether the file is one of a folder's many files whose text cannot name a server. This check is much faster than
+    /// reading the file's connections, for which looptax also reads files beside it and in the folders above.
+    pub(super) fn is_without_server(&self) -> bool {
+        let bytes = || read::read(&self.path, MOST_FILE_BYTES).ok();
+        !self.is_named && bytes().is_some_and(|it| !may_name_a_server(&self.path.to_string_lossy(), &it))
+    }
 }
 
 impl SourceFiles {

@@ -136,10 +136,13 @@ fn still_over_the_socket(switch: &Switch) -> SwitchStep {
         told.next_back()
     };
     let then = reload_of(switch).or_else(told);
-    let then = then.map_or_else(String::new, |it| format!("; after the switch, the reload was: {it}"));
+    let then = then.map_or_else(String::new, |it| format!("; the switch's own reload was: {it}"));
     SwitchStep {
         code: StepCode::ReloadByHand,
-        words: format!("reload the application, so that it uses TCP again; until then it still uses the socket{then}"),
+        words: format!(
+            "an application that reads its files only at a reload still uses the socket: reload it, so that it uses TCP \
+             again{then}"
+        ),
     }
 }
 

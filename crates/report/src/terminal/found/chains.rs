@@ -123,7 +123,7 @@ fn hop_line(hop: &FoundHop, found: &Found, text: Text) -> String {
     }
     facts.extend(rates(hop));
     facts.extend(gone(hop, found));
-    facts.extend(lost(hop.cpu_ms_per_s.as_ref()));
+    facts.extend(lost(hop));
     facts.extend(shared(hop));
     format!("{client} -> {}: {}", shown(&hop.server, text), facts.join(", "))
 }
@@ -163,8 +163,14 @@ fn shared(hop: &FoundHop) -> Option<String> {
     { hop.is_shared }.then(|| format!("shared with others{part}"))
 }
 
-fn lost(cost: Option<&Figure>) -> Option<String> {
-    Some(format!("{} ms/s lost", ms_per_s(cost?)?))
+fn lost(hop: &FoundHop) -> Option<String> {
+    let least = if is_least(hop) { "at least " } else { "" };
+    Some(format!("{least}{} ms/s lost", ms_per_s(hop.cpu_ms_per_s.as_ref()?)?))
+}
+
+/// Whether the cost lacks the requests of short connections, which the kernel's lists do not show.
+fn is_least(hop: &FoundHop) -> bool {
+    hop.way.is_tcp() && hop.opened_per_s.is_none() && hop.closed_per_s.is_some_and(|it| it > 0.0)
 }
 
 /// Returns the cost of all hops together.
@@ -177,7 +183,8 @@ fn cost(chain: &FoundChain, found: &Found, text: Text) -> Option<String> {
     let kinds: BTreeSet<&String> =
         chain.kinds_without_cost.iter().chain(&chain.kinds_without_connection_cost).collect();
     let without = if kinds.is_empty() { String::new() } else { format!(" without {}", listed(kinds, text)) };
-    Some(format!("total{without}: {sum} ms/s lost"))
+    let least = if chain.hops.iter().any(is_least) { "at least " } else { "" };
+    Some(format!("total{without}: {least}{sum} ms/s lost"))
 }
 
 /// Returns the servers to which the chain may continue.

@@ -21,7 +21,7 @@ fn switch(listed: &ListedSwitch, style: Style) -> String {
         SwitchStanding::Moved => "moved and proved",
         SwitchStanding::Prepared => "the server was prepared",
         SwitchStanding::Unproved => "moved, but not proved",
-        SwitchStanding::PutBack => "put back, because it did not work",
+        SwitchStanding::PutBack => "put back, because it did not work or was not proved",
         SwitchStanding::Undone => "undone",
     };
     let at = listed.at.get(..16).unwrap_or(&listed.at).replace('T', " ");

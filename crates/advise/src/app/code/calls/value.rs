@@ -172,7 +172,10 @@ impl Program<'_> {
             let raw = |it: &Setting| it.item[it.literal.clone()].to_owned();
             let is_one = exact.iter().all(|it| it.value == first.value && raw(it) == raw(first));
             let is_changed = self.touched.contains(last);
-            if !is_one || is_changed {
+            // `$o = ['host' => '…']; $o = merge($o, f());`: the list of which the value is a part is set again.
+            let wholes = heads.iter().flat_map(|head| (1..head.len()).filter_map(|n| self.by_path.get(&head[..n])));
+            let mut again = wholes.flatten().map(|idx| &self.settings[*idx]).filter(is_meant);
+            if !is_one || is_changed || again.any(|it| it.start > first.start) {
                 return Vec::new();
             }
             return vec![(Vec::new(), self.with_doubt(first, name, at))];
