@@ -96,10 +96,11 @@ impl Explain for SwitchError {
             Self::Rewritten { kept, .. } => {
                 format!("use {}, which has the contents from before the switch", kept.display())
             }
-            Self::Journal { path, source } if source.kind() == io::ErrorKind::PermissionDenied => {
-                format!("nothing was changed; run looptax as root, or allow this user to write in {}", path.display())
+            Self::Journal { path, source } => {
+                let is_full = matches!(source.kind(), io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded);
+                let what = if is_full { "free some space" } else { "run looptax as root, or allow this user to write" };
+                format!("nothing was changed; {what} in {}", path.display())
             }
-            Self::Journal { path, .. } => format!("nothing was changed; free some space in {}", path.display()),
             Self::Unnoted { path, .. } => format!(
                 "free some space in {}, or allow this user to write there; then run `looptax switch --undo` again, \
                  which only notes the undo in the journal",
@@ -141,4 +142,20 @@ fn file_hint(error: &io::Error) -> String {
         _ => "looptax did not change the file; write the lines by hand",
     };
     words.to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_that_cannot_be_written_needs_space_only_on_a_full_disk() {
+        let hint = |kind: io::ErrorKind| {
+            let path = PathBuf::from("/data");
+            SwitchError::Journal { path, source: kind.into() }.hint().unwrap()
+        };
+        assert_eq!(hint(io::ErrorKind::StorageFull), "nothing was changed; free some space in /data");
+        assert!(hint(io::ErrorKind::PermissionDenied).contains("run looptax as root"));
+        assert!(!hint(io::ErrorKind::ReadOnlyFilesystem).contains("free some space"));
+    }
 }
