@@ -128,15 +128,15 @@ fn question(switch: &Switch) -> String {
 
 /// Returns the step about an application that still uses the socket. The step says how to reload the application.
 fn still_over_the_socket(switch: &Switch) -> SwitchStep {
-    let told = || {
-        let mut told = switch.steps.iter().filter_map(|it| match it {
-            Step::ByHand { words } => Some(words.clone()),
+    let asked = || {
+        let mut asked = switch.steps.iter().filter_map(|it| match it {
+            Step::ByHand { words } => Some(format!("; after the switch looptax asked you: {words}")),
             _ => None,
         });
-        told.next_back()
+        asked.next_back()
     };
-    let then = reload_of(switch).or_else(told);
-    let then = then.map_or_else(String::new, |it| format!("; the switch's own reload was: {it}"));
+    let ran = reload_of(switch).map(|it| format!("; after the switch looptax ran: {it}"));
+    let then = ran.or_else(asked).unwrap_or_default();
     SwitchStep {
         code: StepCode::ReloadByHand,
         words: format!(
